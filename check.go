@@ -196,7 +196,7 @@ func (c *operatorCheck) recall(ctx context.Context) error {
 		if err != nil || known == nil {
 			return err
 		}
-		c.kept = recordedOperators(known.Operators, theRecord)
+		c.kept = recordedOperators(known.Operators)
 		c.know(known.Operators)
 	case len(o.Catalogs) == 1 && isMirror(o.Catalogs[0]):
 		return c.useMirror(ctx, o.Catalogs[0])

@@ -15,7 +15,7 @@ import (
 // operators returns the operators that clusters run. With a configuration, their packages are found as a plan
 // finds them.
 func (c *operatorCheck) operators(ctx context.Context) ([]installed.Operator, error) {
-	all := slices.Concat(c.selected.Clusters, recordedOperators(c.selected.recorded.Operators, theRecord))
+	all := slices.Concat(c.selected.Clusters, recordedOperators(c.selected.recorded.Operators))
 	if c.selected.Config == nil {
 		return all, nil
 	}

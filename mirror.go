@@ -15,19 +15,6 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// What a run does when images are unavailable.
-const (
-	// OnErrorContinue copies everything else, and does not publish what names such an image.
-	OnErrorContinue = "continue"
-	// OnErrorPackage also builds catalogs without the packages that name such an image.
-	OnErrorPackage = "package"
-	// OnErrorStop ends the run.
-	OnErrorStop = "stop"
-)
-
-// OnErrors returns the values of MirrorOptions.OnError.
-func OnErrors() []string { return []string{OnErrorStop, OnErrorContinue, OnErrorPackage} }
-
 // MirrorOptions says what Mirror copies, and where to. Destination is required, and one of Config,
 // Plan, From and Repair.
 type MirrorOptions struct {
@@ -169,20 +156,6 @@ type MirrorOptions struct {
 	// user has none. Nil asks nothing.
 	AskFolder func(missing string) (dir string, err error)
 }
-
-// writesNothing reports whether the destination does not change.
-func (o *MirrorOptions) writesNothing() bool { return o.DryRun || o.ResourcesOnly }
-
-// windows returns when the run copies: always, if it copies nothing.
-func (o *MirrorOptions) windows() []string {
-	if o.writesNothing() {
-		return nil
-	}
-	return o.Window
-}
-
-func (o *MirrorOptions) toArchive() bool  { return strings.HasPrefix(o.Destination, ArchiveScheme) }
-func (o *MirrorOptions) toRegistry() bool { return strings.HasPrefix(o.Destination, RegistryScheme) }
 
 // runMirror is Mirror without reports.
 func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failure error) {

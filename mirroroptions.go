@@ -152,3 +152,17 @@ func IsFile(path string) bool {
 	_, regular, err := durable.Resolve(path)
 	return regular || err != nil // the error is returned when it is written
 }
+
+// writesNothing reports whether the destination does not change.
+func (o *MirrorOptions) writesNothing() bool { return o.DryRun || o.ResourcesOnly }
+
+// windows returns when the run copies: always, if it copies nothing.
+func (o *MirrorOptions) windows() []string {
+	if o.writesNothing() {
+		return nil
+	}
+	return o.Window
+}
+
+func (o *MirrorOptions) toArchive() bool  { return strings.HasPrefix(o.Destination, ArchiveScheme) }
+func (o *MirrorOptions) toRegistry() bool { return strings.HasPrefix(o.Destination, RegistryScheme) }

@@ -12,6 +12,19 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
+// What a run does when images are unavailable.
+const (
+	// OnErrorContinue copies everything else, and does not publish what names such an image.
+	OnErrorContinue = "continue"
+	// OnErrorPackage also builds catalogs without the packages that name such an image.
+	OnErrorPackage = "package"
+	// OnErrorStop ends the run.
+	OnErrorStop = "stop"
+)
+
+// OnErrors returns the values of MirrorOptions.OnError.
+func OnErrors() []string { return []string{OnErrorStop, OnErrorContinue, OnErrorPackage} }
+
 // A PartialError is the error of a run that could not copy some content, which its result lists. It
 // wraps the causes, since a cause such as a damaged volume has a kind of its own.
 type PartialError struct {

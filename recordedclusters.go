@@ -257,11 +257,11 @@ func generationName(g graph.Generation) string {
 }
 
 // recordedOperators returns recorded operators as a cluster would report them. One whose generation of OLM is unknown
-// is returned for both. from names the record.
-func recordedOperators(all []state.ClusterOperator, from string) []installed.Operator {
+// is returned for both.
+func recordedOperators(all []state.ClusterOperator) []installed.Operator {
 	var operators []installed.Operator
 	for _, o := range all {
-		in := imageset.Installed{Pos: imageset.Position{File: from}, Package: o.Package, Bundle: o.Bundle, Version: o.Version, Channel: o.Channel}
+		in := imageset.Installed{Pos: imageset.Position{File: theRecord}, Package: o.Package, Bundle: o.Bundle, Version: o.Version, Channel: o.Channel}
 		if o.OLM != state.OLMV1 {
 			operators = append(operators, installed.Of(in, graph.Classic))
 		}
@@ -292,7 +292,7 @@ func (s *Session) running(ctx context.Context, t Destination, o *Selection, made
 	if err != nil || c == nil {
 		return r, err
 	}
-	recorded := recordedOperators(c.Operators, theRecord)
+	recorded := recordedOperators(c.Operators)
 	if len(r.all) == 0 {
 		return runningOperators{recorded, recorded}, nil
 	}

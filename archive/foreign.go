@@ -49,16 +49,17 @@ func describeTar(name string, text io.Reader) notFoundError {
 		case err != nil && n == 0:
 			return notFoundError{name + " is not a tar file, and so neither an archive of Gantry nor of oc mirror", "name the folder of an archive"}
 		case err != nil:
-			n = maxForeignFiles
+			return foreignTar(name)
 		case IsOCMirrorPath(h.Name):
 			return notFoundError{name + " is an archive that oc mirror wrote", "gantry archive convert file://DIR --to NEW makes an archive of it that Gantry reads"}
 		case strings.HasPrefix(h.Name, "publish/"), strings.HasPrefix(h.Name, "v2/"), strings.HasPrefix(name, "mirror_seq"):
 			return notFoundError{name + " is an archive of oc mirror version 1, which Gantry cannot read", "write one from the same configuration; content that the mirror already has is not copied again"}
 		}
-		if err != nil {
-			break
-		}
 	}
+	return foreignTar(name)
+}
+
+func foreignTar(name string) notFoundError {
 	return notFoundError{name + " is a tar file of another program", "name the folder of an archive"}
 }
 

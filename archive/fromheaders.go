@@ -151,11 +151,11 @@ var contentPath = sync.OnceValue(func() *regexp.Regexp {
 func entryOf(f io.ReaderAt, t tarFile, manifests bool) (entry, error) {
 	e := entry{Offset: t.offset, Size: t.size}
 	m := contentPath().FindStringSubmatch(t.path)
-	if m != nil {
+	if len(m) > 3 {
 		e.Digest = digest.NewDigestFromEncoded(digest.Algorithm(m[1]), m[2])
-	}
-	if m != nil && m[3] == "" && !(manifests && t.size <= manifest.MaxSize) {
-		return e, nil
+		if m[3] == "" && (!manifests || t.size > manifest.MaxSize) {
+			return e, nil
+		}
 	}
 	body := io.NewSectionReader(f, t.offset, t.size)
 	switch {

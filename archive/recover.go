@@ -159,7 +159,7 @@ func findCopy(f io.ReaderAt, size int64, encrypted bool, limit int) (entry, erro
 	if err := eachFile(f, size, limit, func(t tarFile) bool { last = t; return true }); err != nil {
 		return entry{}, fs.ErrNotExist // it is cut off, or damaged elsewhere
 	}
-	if last.path != copyPath && !(encrypted && startsCopy(f, last)) {
+	if last.path != copyPath && (!encrypted || !startsCopy(f, last)) {
 		return entry{}, fs.ErrNotExist
 	}
 	return entry{Path: last.path, Offset: last.offset, Size: last.size}, nil

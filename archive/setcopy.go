@@ -134,10 +134,16 @@ func (w *Writer) writeCopy(ctx context.Context) error {
 		return err
 	}
 	var parts []io.Reader
+	var pipes []io.Closer
+	defer func() {
+		for _, p := range pipes {
+			_ = p.Close() // a pipe
+		}
+	}()
 	left := e.Size
 	for _, f := range files {
 		body := pipeOf(f.text)
-		defer func() { _ = body.Close() }() // a pipe
+		pipes = append(pipes, body)
 		parts = append(parts, f.reader(body))
 		left -= f.length()
 	}

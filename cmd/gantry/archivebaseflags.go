@@ -23,7 +23,7 @@ func (s *sinceFlags) addFlags(f *pflag.FlagSet) {
 
 // check returns an error if a flag is empty, as with an unset variable of a script.
 func (s *sinceFlags) check() error {
-	empty := ""
+	var empty string
 	switch {
 	case s.set != nil && s.set.Changed("since") && s.since == "":
 		empty = "since"

@@ -70,8 +70,8 @@ func setSecret(ctx context.Context, ws *state.Workspace, e *archive.Encryption) 
 	return err
 }
 
-// FullReason returns why all content is written although the site may have some of it, as a
-// sentence without its full stop. It is empty if there is nothing to explain.
+// Remark returns why all content is written although the site may have some of it, or which volumes are elsewhere,
+// as a sentence without its full stop. It is empty if there is nothing to explain.
 func (n *Export) Remark() string { return n.history.remark }
 
 // DropsEncryption reports whether the previous archive is encrypted and this one will not be.

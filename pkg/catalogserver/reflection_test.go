@@ -115,7 +115,7 @@ func answered(t *testing.T, r *grpc_reflection_v1.ServerReflectionResponse) (fou
 		found = append(found, "extensions of "+e.BaseTypeName)
 	}
 	if e := r.GetErrorResponse(); e != nil {
-		found = append(found, codes.Code(e.ErrorCode).String()) //nolint:gosec // a small number
+		found = append(found, codes.Code(e.ErrorCode).String())
 	}
 	return found
 }

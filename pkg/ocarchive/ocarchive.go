@@ -235,7 +235,7 @@ func (a *Archive) addStored(path string, at place) {
 		if reference.IsPath(m[1]) && reference.IsTag(m[2]) {
 			a.tags[Name{m[1], m[2]}] = at
 		}
-	} else if m := revisionPath().FindStringSubmatch(path); m != nil && reference.IsPath(m[1]) {
+	} else if m := revisionPath().FindStringSubmatch(path); len(m) > 3 && reference.IsPath(m[1]) {
 		if a.revisions[m[1]] == nil {
 			a.revisions[m[1]] = map[digest.Digest]bool{}
 		}

@@ -47,7 +47,7 @@ func newEarlierTags(p *plan.Plan, written time.Time) *earlierTags {
 
 // due reports whether rereadDays have passed for an image since the plan was written.
 func (e *earlierTags) due(root digest.Digest, now time.Time) bool {
-	offset := rand.New(rand.NewPCG(seedOf(root), 0)).Int64N(rereadDays) //nolint:gosec // it spreads requests
+	offset := rand.New(rand.NewPCG(seedOf(root), 0)).Int64N(rereadDays)
 	period := func(t time.Time) int64 { return (t.Unix()/(24*60*60) + offset) / rereadDays }
 	return period(now) != period(e.written)
 }
@@ -190,7 +190,7 @@ func (f *attachmentFinder) turn(t *taggedImage) string {
 	if len(all) == 0 {
 		return ""
 	}
-	turns := rand.New(rand.NewPCG(uint64(f.opts.Now.UnixNano()), seedOf(t.root))) //nolint:gosec // any number will do
+	turns := rand.New(rand.NewPCG(uint64(f.opts.Now.UnixNano()), seedOf(t.root)))
 	return all[turns.IntN(len(all))]
 }
 

@@ -243,7 +243,7 @@ func (n *names) addRelease(t ocarchive.Tag) error {
 	}
 	arch, err := release.ParseArch(t.Tag[i+1:])
 	if err != nil || t.Tag[:i] == "" {
-		return nil // an image like others
+		return nil //nolint:nilerr // an image like others
 	}
 	r := plan.Release{
 		Product: release.OCP, Version: t.Tag[:i], Arch: arch, Source: releaseSource + "@" + string(t.Digest), Digest: t.Digest,

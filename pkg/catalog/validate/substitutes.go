@@ -28,7 +28,7 @@ func encodedSubstitutesFor() []string {
 // substituted returns the bundle whose place a bundle takes, "" if there is none.
 func substituted(b *catalog.Bundle, encoded []string) string {
 	for _, p := range b.Properties {
-		text := []byte(p.Value)
+		text := p.Value
 		switch p.Type {
 		case "olm.csv.metadata":
 			if bytes.Contains(text, []byte(substitutesFor)) {
