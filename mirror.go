@@ -262,13 +262,13 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 		t.Registry().offline = o.again != nil
 		checked = nil
 	}
-	p, err := planned(ctx, checked, !o.DryRun, func(ctx context.Context) (*plan.Plan, error) {
-		return s.planFor(ctx, o, trust, gates, selected, approved, have, t)
-	})
+	prepare, err := e.preparation(ctx, &o, t)
 	if err != nil {
 		return nil, err
 	}
-	prepare, err := e.preparation(ctx, &o, t)
+	p, err := planned(ctx, checked, !o.DryRun, func(ctx context.Context) (*plan.Plan, error) {
+		return s.planFor(ctx, o, trust, gates, selected, approved, have, t)
+	})
 	if err != nil {
 		return nil, err
 	}
