@@ -2,6 +2,7 @@ package gantry
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -380,7 +381,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 	p = j.Plan() // OnErrorPackage may have reduced it
 	result.Plan, result.Notes, result.Blocked, result.Withheld = p, p.Notes, len(p.Blocked), namesMissing(p)
 	result.SmallerIndexes, result.Converted = smallerIndexes(p), convertedImages(p)
-	if err := s.recordClusters(ctx, t, p, made); err != nil {
+	if err := s.findClusters(ctx, t, p, made); err != nil {
 		return nil, err
 	}
 	if r := t.Registry(); r != nil {
@@ -392,7 +393,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 	if to, ok := t.(*archiveDestination); ok {
 		result.setArchive(to.export.Result())
 	}
-	if err := s.saveErrors(p, result.Report, time.Now()); err != nil {
+	if err := errors.Join(s.SaveClusters(p.Name, s.clusters), s.saveErrors(p, result.Report, time.Now())); err != nil {
 		return nil, err
 	}
 	if have != nil {
