@@ -279,11 +279,9 @@ func (s *Session) saveResources(ctx context.Context, t *RegistryDestination, p *
 		return nil, nil, err
 	}
 	r.mine.Clusters = s.clusters
-	if err := s.SaveRecord(t.Key(), p.Name, &r.mine); err != nil {
-		return nil, nil, err
-	}
-	recorded, err := s.recordRun(ctx, t, run, &r.mine, p.Write)
-	if err != nil {
+	unsaved := s.SaveRecord(t.Key(), p.Name, &r.mine)
+	recorded, err := s.recordRun(ctx, t, run, &r.mine, p.Write) // even if the workspace is full
+	if err = errors.Join(unsaved, err); err != nil {
 		return nil, nil, err
 	}
 	out, err := s.writeResources(ctx, t, r, true)

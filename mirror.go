@@ -2,6 +2,7 @@ package gantry
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -235,13 +236,13 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 		t.Registry().offline = o.again != nil
 		checked = nil
 	}
-	p, err := planned(ctx, checked, !o.DryRun, func(ctx context.Context) (*plan.Plan, error) {
-		return s.planFor(ctx, o, trust, gates, selected, approved, have, t)
-	})
+	prepare, err := e.preparation(ctx, &o, t)
 	if err != nil {
 		return nil, err
 	}
-	prepare, err := e.preparation(ctx, &o, t)
+	p, err := planned(ctx, checked, !o.DryRun, func(ctx context.Context) (*plan.Plan, error) {
+		return s.planFor(ctx, o, trust, gates, selected, approved, have, t)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -353,7 +354,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 	p = j.Plan() // OnErrorPackage may have reduced it
 	result.Plan, result.Notes, result.Blocked, result.Withheld = p, p.Notes, len(p.Blocked), namesMissing(p)
 	result.SmallerIndexes, result.Converted = smallerIndexes(p), convertedImages(p)
-	if err := s.recordClusters(ctx, t, p, made); err != nil {
+	if err := s.findClusters(ctx, t, p, made); err != nil {
 		return nil, err
 	}
 	if r := t.Registry(); r != nil {
@@ -365,7 +366,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 	if to, ok := t.(*archiveDestination); ok {
 		result.setArchive(to.export.Result())
 	}
-	if err := s.saveErrors(p, result.Report, time.Now()); err != nil {
+	if err := errors.Join(s.SaveClusters(p.Name, s.clusters), s.saveErrors(p, result.Report, time.Now())); err != nil {
 		return nil, err
 	}
 	if have != nil {

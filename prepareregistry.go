@@ -153,8 +153,8 @@ type preparation struct {
 	exists   []string
 }
 
-// preparation returns the preparation of a run and creates the repositories of Gantry, which are read before
-// anything is pushed; nil if nothing is to be created.
+// preparation returns the preparation of a run and creates the repositories of Gantry, which planning
+// reads; nil if nothing is to be created.
 func (e *Env) preparation(ctx context.Context, o *MirrorOptions, t Destination) (*preparation, error) {
 	if !o.CreateRepositories || o.writesNothing() {
 		return nil, nil

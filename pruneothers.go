@@ -68,7 +68,11 @@ func (r *recordedTurns) addOtherMirror(ctx context.Context, other *recordedTurns
 			return otherUnread(other, err)
 		}
 	}
-	if err := other.readPending(ctx); err != nil {
+	err = other.readPending(ctx)
+	if errors.Is(err, remote.ErrDenied) {
+		return r.adviseOther(ctx, other.records.Repository(), err)
+	}
+	if err != nil {
 		return otherUnread(other, err)
 	}
 	for _, run := range other.pending {

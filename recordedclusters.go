@@ -190,17 +190,15 @@ func configuredIn(cfg *imageset.Config, of *imageset.Operator) int {
 	return 0
 }
 
-// recordClusters saves what clusters run, as far as a run of a plan knows it, in the workspace; the record of the mirror
-// gets it with the rest. made is what the plan was made from; nil for a plan that is read.
-func (s *Session) recordClusters(ctx context.Context, t Destination, p *plan.Plan, made *Selected) error {
+// findClusters finds what clusters run, as far as a run of a plan knows it. The record of the mirror gets it with the rest,
+// and the workspace after that. made is what the plan was made from; nil for a plan that is read.
+func (s *Session) findClusters(ctx context.Context, t Destination, p *plan.Plan, made *Selected) error {
 	before, err := s.recordedClusters(ctx, t, p.Name)
 	if err != nil {
 		return err
 	}
-	if s.clusters, err = clustersAfter(p, made, before); err != nil {
-		return err
-	}
-	return s.SaveClusters(p.Name, s.clusters)
+	s.clusters, err = clustersAfter(p, made, before)
+	return err
 }
 
 // clustersAfter returns what a run of a plan records; nil if the plan has nothing that clusters update.

@@ -34,21 +34,36 @@ func (w *fixture) filler(dir string) (fill, free func()) {
 }
 
 // TestWorkspaceFullAfterCopy checks a run whose workspace is full when everything was copied and its state is saved.
-// The mirror is complete, and the next run has nothing to copy.
+// The mirror is complete and has the record, and the next run has nothing to copy.
 func TestWorkspaceFullAfterCopy(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, registrytest.Options{})
+	w.fullWorkspace(`/gantry-image-sets/manifests/imageset\.t1\.`)
+}
+
+// TestWorkspaceFullDuringCopy is the same for a workspace that is full before the first push, with its cache on another
+// disk.
+func TestWorkspaceFullDuringCopy(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, registrytest.Options{})
+	w.fullWorkspace(`/gantry-image-sets/manifests/sha256-[0-9a-f]*\.pending`, "--cache-dir", w.path("cache"))
+}
+
+// fullWorkspace runs gantry mirror with a workspace whose disk is full from the first push of a manifest on whose path
+// matches.
+func (w *fixture) fullWorkspace(path string, args ...string) {
+	w.t.Helper()
 	workspace := filepath.Join(w.medium("disk", 32), "workspace")
 	fill, free := w.filler(filepath.Dir(workspace))
-	args := []string{"mirror", "-c", w.operators("lantern"), w.docker("/site"), "--workspace", workspace}
-	w.mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "/gantry-image-sets/manifests/", Action: once(fill)})
+	args = append([]string{"mirror", "-c", w.operators("lantern"), w.docker("/site"), "--workspace", workspace}, args...)
+	w.mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: path, Action: once(fill)})
 	w.refuse(exitNoSpace, []string{"space"}, args...)
 	w.mirror.Script()
 	w.verify("site", acme, 1)
 	w.must("verify", w.docker("/site"), "--workspace", w.path("elsewhere"))
 	free()
 	if o := w.must(args...); !strings.Contains(o.stdout, "Nothing to copy") {
-		t.Errorf("the next run copied:\n%s", o.stdout)
+		w.t.Errorf("the next run copied:\n%s", o.stdout)
 	}
 	w.must("verify", w.docker("/site"), "--workspace", workspace)
 	w.must("status", "--workspace", workspace)

@@ -17,6 +17,7 @@ import (
 func TestPruneUnknownMirror(t *testing.T) {
 	t.Parallel()
 	w := prunable(t, registrytest.Options{})
+	announced := w.mirror.Requests()["DELETE manifest"] // what the runs announced before they pushed
 	records := func(status int, code string) {
 		w.mirror.Script(registrytest.Rule{Path: "/v2/gantry/image-sets/", Action: registrytest.Refuse(status, code)})
 	}
@@ -36,7 +37,7 @@ func TestPruneUnknownMirror(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.refuse(exitLocked, []string{"used by another run: process 12 on elsewhere"}, "prune", "--yes", w.docker("/site"))
-	if n := w.mirror.Requests()["DELETE manifest"]; n != 0 {
+	if n := w.mirror.Requests()["DELETE manifest"] - announced; n != 0 {
 		t.Errorf("%d deletions", n)
 	}
 	if o := w.must("prune", w.docker("/site")); !strings.Contains(o.stdout, "tidewater") {
@@ -51,7 +52,7 @@ func TestPruneUnknownMirror(t *testing.T) {
 	}
 	records(http.StatusForbidden, "DENIED")
 	w.must("prune", "--yes", "--only-mirror", w.docker("/site"))
-	if w.mirror.Requests()["DELETE manifest"] == 0 {
+	if w.mirror.Requests()["DELETE manifest"] == announced {
 		t.Error("nothing was deleted")
 	}
 }
