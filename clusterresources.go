@@ -278,7 +278,7 @@ func (s *Session) saveResources(ctx context.Context, t *RegistryDestination, p *
 	if err != nil {
 		return nil, nil, err
 	}
-	r.mine.Clusters = s.clusters
+	r.mine.Clusters = s.recording
 	if err := s.SaveRecord(t.Key(), p.Name, &r.mine); err != nil {
 		return nil, nil, err
 	}

@@ -197,10 +197,10 @@ func (s *Session) recordClusters(ctx context.Context, t Destination, p *plan.Pla
 	if err != nil {
 		return err
 	}
-	if s.clusters, err = clustersAfter(p, made, before); err != nil {
+	if s.recording, err = clustersAfter(p, made, before); err != nil {
 		return err
 	}
-	return s.SaveClusters(p.Name, s.clusters)
+	return s.SaveClusters(p.Name, s.recording)
 }
 
 // clustersAfter returns what a run of a plan records; nil if the plan has nothing that clusters update.
