@@ -171,7 +171,7 @@ func (o *DiffOptions) mirror(e *Env, what string) (*RegistryDestination, error) 
 	return t.Registry(), nil
 }
 
-// turns returns the current turns of the image sets that are compared: the one of Options.Name, or the one with
+// turns returns the current turns of the image sets that are compared: the one of DiffOptions.Name, or the one with
 // the name like, or all.
 func (o *DiffOptions) turns(ctx context.Context, t *RegistryDestination, like string) ([]setrecord.Turn, error) {
 	turns, err := t.currentTurns(ctx, o.Name)

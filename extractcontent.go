@@ -60,7 +60,7 @@ func ExtractContent(ctx context.Context, o ExtractContentOptions) error {
 	return writeContent(o.To, body, size)
 }
 
-// writeContent writes size bytes to the file that Options.To names.
+// writeContent writes size bytes to the file that ExtractContentOptions.To names.
 func writeContent(to string, body io.Reader, size int64) error {
 	if info, err := os.Stat(to); err == nil && info.IsDir() {
 		return inputHint("name a file", "Options.To %s is a folder", to)

@@ -24,7 +24,7 @@
 //
 // The functions print nothing. Logs, notices and progress go to the Env. Errors that a user can act
 // on have a kind and a hint: see package advice. Hints name options by their fields, such as
-// Options.CheckBlobs.
+// "set Options.CheckBlobs" for MirrorOptions.CheckBlobs.
 package gantry
 
 import (

@@ -54,7 +54,7 @@ func (o *MirrorOptions) askFolder(missing string) (string, error) {
 
 // checkImport makes sure, before anything is copied, that the content that the archive omits is at
 // the mirror or in the other archives that it builds on. It asks for the folders of other archives.
-// Import.Archive then includes them.
+// The Archive of the result includes them.
 func (e *Env) checkImport(ctx context.Context, o *MirrorOptions, s *Session, t Destination, have *archive.Archive, p *plan.Plan) (*airgap.Import, error) {
 	var site *airgap.Site
 	if r := t.Registry(); r != nil {

@@ -13,7 +13,7 @@ import (
 // manifestOptions say how cluster resources are written.
 type manifestOptions struct {
 	resources.Options
-	// target is Options.For; "" keeps the one of the workspace.
+	// target is MirrorOptions.For, or ResourcesOptions.For; "" keeps the one of the workspace.
 	target string
 	// accepted is what the signature policy of the run found; nil without one.
 	accepted *acceptedImages
@@ -34,7 +34,7 @@ func (o *manifestOptions) saved(t *RegistryDestination, by mirrorAccess) state.M
 	}
 }
 
-// checkFor returns an error if the value of Options.For is invalid, or contradicts the other options.
+// checkFor returns an error if the value of MirrorOptions.For is invalid, or contradicts the other options.
 func checkFor(text string, o resources.Options) error {
 	if o.ICSP && o.MirrorSourcePolicy != "" {
 		return inputHint("leave one of them out", "Options.ICSP cannot be combined with Options.MirrorSourcePolicy, which ImageContentSourcePolicies do not have")

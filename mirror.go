@@ -81,7 +81,8 @@ type MirrorOptions struct {
 	// copies nothing. The registry is not asked for anything.
 	ResourcesOnly bool
 	// CheckBlobs asks a registry for every blob, and reads every blob of a layout, and copies those
-	// that are missing or damaged. The default requests some of them, different ones in each run.
+	// that are missing or damaged. The default requests some of them, different ones in each run. It also
+	// requests all tags of signatures at the sources, and not one for each image.
 	CheckBlobs bool
 	// ReadBlobs is CheckBlobs that reads every manifest and blob of a registry, too, and compares it
 	// with its digest.

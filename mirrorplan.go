@@ -11,7 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// planFor makes or reads the plan. approved is the one that was read for Options.Plan, or nil. have is
+// planFor makes or reads the plan. approved is the one that was read for MirrorOptions.Plan, or nil. have is
 // the archive that contains it, or nil. If a policy is
 // applied to an archive, its plan has the signatures even with RemoveSignatures: they are verified first.
 func (s *Session) planFor(ctx context.Context, o MirrorOptions, trust *imagePolicy, g *gates, selected *Selected, approved *approvedPlan, have *archive.Archive, t Destination) (*plan.Plan, error) {
@@ -53,7 +53,7 @@ func (s *Session) planFor(ctx context.Context, o MirrorOptions, trust *imagePoli
 		}
 		return p, err
 	default:
-		return s.makePlan(ctx, t, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, ImageTrust: o.ImageTrust, Name: o.Name, RemoveSignatures: o.RemoveSignatures}, trust, g, selected, !o.DryRun || !o.any())
+		return s.makePlan(ctx, t, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, ImageTrust: o.ImageTrust, Name: o.Name, RemoveSignatures: o.RemoveSignatures, everyTag: o.CheckBlobs || o.ReadBlobs || o.RepairMissing}, trust, g, selected, !o.DryRun || !o.any())
 	}
 }
 

@@ -16,10 +16,10 @@ import (
 type MirrorResult struct {
 	Version     int    `json:"version"`
 	Destination string `json:"destination"`
-	// PlanDigest is the digest of the plan: of the file of Options.Plan, or of the plan that was made or read
+	// PlanDigest is the digest of the plan: of the file of MirrorOptions.Plan, or of the plan that was made or read
 	// from the archive, before anything that turned out to be unavailable was removed.
 	PlanDigest digest.Digest `json:"planDigest,omitempty"`
-	// PlanSignature is the one of the plan in Options.Plan; nil if it is not signed.
+	// PlanSignature is the one of the plan in MirrorOptions.Plan; nil if it is not signed.
 	PlanSignature *sshsig.Verdict `json:"planSignature,omitempty"`
 	// Signature is the one of the archive that was read; nil if it is not signed.
 	Signature *sshsig.Verdict `json:"signature,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -44,6 +45,8 @@ type PlanOptions struct {
 	// would be refused, also because a catalog is older, unless AllowOlder is set. It requires Destination.
 	OnStrand   string
 	AllowOlder bool
+	// everyTag requests all tags of signatures, also those that the last plan has.
+	everyTag bool
 }
 
 // A PlanResult is a plan, and the part of it that a destination does not have.
@@ -208,7 +211,7 @@ func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) {
 	return result, nil
 }
 
-// workspaceDir returns the folder that Options.Workspace names.
+// workspaceDir returns the folder of an option Workspace.
 func workspaceDir(workspace string) string {
 	return strings.TrimPrefix(cmp.Or(workspace, DefaultWorkspace), ArchiveScheme)
 }
@@ -253,8 +256,12 @@ func (s *Session) makePlan(ctx context.Context, t Destination, o PlanOptions, tr
 	if err != nil {
 		return nil, err
 	}
+	earlier := func() (*plan.Plan, time.Time) { return s.earlierPlan(name) }
+	if o.everyTag {
+		earlier = nil
+	}
 	p, err := build.Plan(ctx, selected.Config, name, from, build.Options{
-		Jobs: streams, Log: e.logger(), Warn: func(text string) { e.warn("%s", text) }, Installed: selected.operators(), Clusters: selected.releases(), Now: time.Now(), MinAge: minAge, Format: o.format(), IgnoreReleaseSignature: o.IgnoreReleaseSignature, RemoveSignatures: o.RemoveSignatures,
+		Jobs: streams, Log: e.logger(), Warn: func(text string) { e.warn("%s", text) }, Installed: selected.operators(), Clusters: selected.releases(), Now: time.Now(), Earlier: earlier, MinAge: minAge, Format: o.format(), IgnoreReleaseSignature: o.IgnoreReleaseSignature, RemoveSignatures: o.RemoveSignatures,
 		Progress: func(n, of int) { done.Store(max(done.Load(), int64(n))); images.Store(int64(of)) },
 	})
 	stop()
@@ -277,6 +284,34 @@ func (s *Session) makePlan(ctx context.Context, t Destination, o PlanOptions, tr
 		return nil, err
 	}
 	return p, s.keepClaim(o.Config, name)
+}
+
+// earlierPlan returns the last plan of an image set in the workspace, and when it was saved; nil if there is none
+// that can be read.
+func (s *Session) earlierPlan(name string) (*plan.Plan, time.Time) {
+	f, err := s.OpenPlan(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, time.Time{}
+	}
+	var p *plan.Plan
+	var saved time.Time
+	if err == nil {
+		p, saved, err = readSavedPlan(f)
+	}
+	if err != nil {
+		s.env.logger().Info("all signatures are requested again, because the last plan cannot be read", "plan", name, "error", err)
+	}
+	return p, saved
+}
+
+// readSavedPlan reads and closes the file of a plan.
+func readSavedPlan(f fs.File) (*plan.Plan, time.Time, error) {
+	p, err := plan.Read(f)
+	info, statErr := f.Stat()
+	if err = errors.Join(err, statErr, f.Close()); err != nil {
+		return nil, time.Time{}, err
+	}
+	return p, info.ModTime(), nil
 }
 
 // wantsReleases reports whether a configuration asks for platform releases.

@@ -205,7 +205,7 @@ func (a *approvedPlan) check(file string, policy *sshsig.Policy) error {
 	return err
 }
 
-// digestOf returns the digest of the plan in Options.Plan, or of another one without that.
+// digestOf returns the digest of the plan in MirrorOptions.Plan, or of another one without that.
 func (a *approvedPlan) digestOf(p *plan.Plan) (digest.Digest, error) {
 	if a == nil {
 		return p.Digest()

@@ -59,7 +59,7 @@ type PreparedRegistry struct {
 	Kind provision.Kind `json:"kind"`
 	// Repositories are the repositories, or the projects of Harbor, that exist now.
 	Repositories []provision.Result `json:"repositories"`
-	// Commands create them; they are set with Options.Print.
+	// Commands create them; they are set with PrepareOptions.Print.
 	Commands []string `json:"commands,omitempty"`
 }
 

@@ -66,7 +66,7 @@ type PruneResult struct {
 	Plan *prune.DeletionPlan `json:"plan"`
 	// ImageSets are the image sets whose records were read, sorted. What others want is unknown.
 	ImageSets []string `json:"imageSets,omitempty"`
-	// Forgotten is the image set of Options.Forget; nil without it.
+	// Forgotten is the image set of PruneOptions.Forget; nil without it.
 	Forgotten *ForgottenSet `json:"forgotten,omitempty"`
 	// Refused means that the deletion was requested, and that the registry does not delete, or did not
 	// respond when it was asked.

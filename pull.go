@@ -54,7 +54,7 @@ type PulledFile struct {
 	Present bool   `json:"present,omitempty"`
 }
 
-// ListFiles lists the files of a mirror, an archive or a layout. Options.Name is ignored.
+// ListFiles lists the files of a mirror, an archive or a layout. PullOptions.Name is ignored.
 func ListFiles(ctx context.Context, o PullOptions) (*FileList, error) {
 	e, done := o.Env.orDefault()
 	defer done()

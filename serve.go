@@ -206,7 +206,7 @@ func (o *ServeOptions) open(ctx context.Context, secure bool) (net.Listener, err
 	return l, nil
 }
 
-// writeServed writes the manifests for clusters if Options.Resources is set.
+// writeServed writes the manifests for clusters if ServeOptions.Resources is set.
 func (e *Env) writeServed(o ServeOptions, images *airgap.ServableImages, at net.Addr) error {
 	if o.Resources == "" {
 		return nil

@@ -62,7 +62,7 @@ func (o *MirrorOptions) checkShards() error {
 	return nil
 }
 
-// mirrorShard copies Options.Shard of a plan.
+// mirrorShard copies MirrorOptions.Shard of a plan.
 func (e *Env) mirrorShard(ctx context.Context, o MirrorOptions, trust *imagePolicy, g *gates, approved *approvedPlan) (done *MirrorResult, failure error) {
 	t, err := e.OpenDestination(o.Destination, DestinationOptions{MaxNestedPaths: o.MaxNestedPaths, CheckBlobs: o.CheckBlobs || o.RepairMissing, ReadBlobs: o.ReadBlobs})
 	if err != nil {

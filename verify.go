@@ -258,7 +258,7 @@ func (e *Env) planToVerify(ctx context.Context, o VerifyOptions, trust *imagePol
 		to = t
 	}
 	p, err := planned(ctx, to, false, func(ctx context.Context) (*plan.Plan, error) {
-		return s.makePlan(ctx, to, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: o.Name}, trust, nil, selected, !o.any())
+		return s.makePlan(ctx, to, PlanOptions{Selection: o.Selection, ReleaseTrust: o.ReleaseTrust, Name: o.Name, everyTag: o.Blobs || o.ReadBlobs}, trust, nil, selected, !o.any())
 	})
 	return p, nil, err
 }

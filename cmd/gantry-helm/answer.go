@@ -57,13 +57,14 @@ func respond(r *render.Request) (out *render.Response) {
 	if err != nil {
 		return fail(err)
 	}
-	found := newFinder(paths, r.ScanFields)
+	found := newFinder(paths, r)
 	for _, m := range rendered.manifests {
 		if err := found.add(m.name, m.content); err != nil {
 			return fail(err)
 		}
 	}
-	out.Images, out.Notes = found.all(), slices.Concat(rendered.notes, found.notes)
+	out.Images, out.Possible = found.all()
+	out.Notes = slices.Concat(rendered.notes, found.notes)
 	if r.Manifests {
 		out.Manifests = rendered.text()
 	}

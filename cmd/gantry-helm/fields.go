@@ -13,33 +13,118 @@ func isCustom(apiVersion string) bool {
 	return ok && strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") || strings.HasSuffix(group, ".x-k8s.io")
 }
 
-// addFields collects the fields of a custom resource that look like images: texts in fields called
-// image, or named so at their beginning or end, and mappings there with repository and tag or digest.
-func (f *finder) addFields(owner string, v any) {
+// A scope is where fields are: in an object or in configuration text.
+type scope struct {
+	place string
+	group string // of the API of a custom resource
+	// prefix and tag are those that the mapping, or one around it, has for images: hub, registry or
+	// repository, and tag or version.
+	prefix, tag string
+	off         bool // the mapping, or one around it, is turned off
+	nested      int  // texts around this one
+}
+
+// within returns the scope of the fields of a mapping.
+func (s scope) within(fields map[string]any) scope {
+	for _, key := range []string{"registry", "hub", "repository"} {
+		if text := textOf(fields[key]); strings.ContainsAny(text, "./") {
+			s.prefix = strings.TrimSuffix(text, "/")
+		}
+	}
+	for _, key := range []string{"version", "tag"} {
+		if text := textOf(fields[key]); text != "" {
+			s.tag = text
+		}
+	}
+	enabled, ok := fields["enabled"].(bool)
+	disabled, _ := fields["disabled"].(bool)
+	s.off = s.off || ok && !enabled || disabled
+	return s
+}
+
+// addFields collects the fields that look like images: texts in fields called image, or named so at their
+// beginning or end, and mappings there with repository and tag or digest. With scan: complete, texts in other
+// fields are searched, too.
+func (f *finder) addFields(s scope, v any) {
 	switch v := v.(type) {
 	case map[string]any:
+		s = s.within(v)
 		for key, value := range v {
-			if isImageField(key) {
-				f.found(owner, imageIn(value))
+			switch text, ok := value.(string); {
+			case isImageField(key):
+				f.addField(s, v, key)
+			case ok:
+				f.addText(s, text)
 			}
-			f.addFields(owner, value)
+			f.addFields(s, value)
 		}
 	case []any:
 		for _, value := range v {
-			f.addFields(owner, value)
+			if text, ok := value.(string); ok {
+				f.addText(s, text)
+			}
+			f.addFields(s, value)
 		}
 	}
 }
 
-// isImageField reports whether a field is called "image", "sidecarImage", "image_name", "imageRef" or
-// the like. Policies and secrets for pulling are not images.
-func isImageField(name string) bool {
-	name = strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
-	switch name {
-	case "image", "imagename", "imageref", "imagereference", "imageurl":
-		return true
+// addField collects the image in a field whose name says that it contains one.
+func (f *finder) addField(s scope, fields map[string]any, key string) {
+	image := imageIn(fields[key])
+	if image == "" && s.group == "monitoring.coreos.com" && key == "baseImage" {
+		image = baseImage(fields)
 	}
-	return strings.HasSuffix(name, "image")
+	switch {
+	case image != "" && f.complete && (s.off || hasWord(key, matched)):
+		f.perhaps(s.place, image)
+	case image != "":
+		f.certain(s.place, image)
+	case !s.off:
+		f.perhaps(s.place, s.completed(textOf(fields[key])))
+	}
+}
+
+// completed returns a name without a tag with the prefix and tag of the scope. The tag is missing if it is
+// unknown. A name without a registry in an unknown place is "".
+func (s scope) completed(name string) string {
+	ref, err := reference.Parse(name)
+	if err != nil || ref.Identifier() != "" {
+		return ""
+	}
+	if !strings.Contains(name, "/") && s.prefix != "" {
+		name = s.prefix + "/" + name
+	}
+	switch {
+	case reference.IsShort(name) && (s.tag == "" || !strings.Contains(name, "/")):
+		return ""
+	case strings.HasPrefix(s.tag, "sha256:"):
+		name += "@" + s.tag
+	case s.tag != "":
+		name += ":" + s.tag
+	}
+	if _, err := reference.Parse(name); err != nil {
+		return ""
+	}
+	return name
+}
+
+// baseImage returns the image that Prometheus Operator makes of the fields of its custom resources: the
+// digest in sha comes before tag and version.
+func baseImage(fields map[string]any) string {
+	name, sha, tag := textOf(fields["baseImage"]), textOf(fields["sha"]), textOf(fields["tag"])
+	if tag == "" {
+		tag = textOf(fields["version"])
+	}
+	switch {
+	case sha != "":
+		name += "@sha256:" + sha
+	case tag != "":
+		name += ":" + tag
+	}
+	if textOf(fields["image"]) != "" || !looksLikeImage(name) {
+		return ""
+	}
+	return name
 }
 
 // imageIn returns the image that a field has, or "".
@@ -70,11 +155,4 @@ func imageIn(v any) string {
 		}
 	}
 	return ""
-}
-
-// looksLikeImage reports whether a text is a reference with a tag or digest. A single word is more
-// often the name of something else.
-func looksLikeImage(s string) bool {
-	ref, err := reference.Parse(s)
-	return err == nil && ref.Identifier() != ""
 }

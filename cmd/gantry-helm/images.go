@@ -13,23 +13,34 @@ import (
 
 // A finder collects the images of manifests.
 type finder struct {
-	paths []imagePath
-	scan  bool // fields of custom resources
-	owner map[string]string
-	notes []string
+	paths    []imagePath
+	fields   bool // also those in fields of custom resources
+	complete bool // also those in other places
+	// Where each image is: in pod templates and paths, in other places, and references that may be images.
+	named, scanned, possible map[string]string
+	notes                    []string
 }
 
-func newFinder(paths []imagePath, scan bool) *finder {
-	return &finder{paths: paths, scan: scan, owner: map[string]string{}}
-}
-
-// all returns the images that were found, sorted.
-func (f *finder) all() []render.Image {
-	var out []render.Image
-	for _, name := range slices.Sorted(maps.Keys(f.owner)) {
-		out = append(out, render.Image{Name: name, Owner: f.owner[name]})
+func newFinder(paths []imagePath, r *render.Request) *finder {
+	return &finder{
+		paths: paths, fields: r.ScanFields || r.ScanComplete, complete: r.ScanComplete,
+		named: map[string]string{}, scanned: map[string]string{}, possible: map[string]string{},
 	}
-	return out
+}
+
+// all returns the images that were found, and what may be further images, sorted.
+func (f *finder) all() (images, possible []render.Image) {
+	owner := maps.Clone(f.scanned)
+	maps.Copy(owner, f.named)
+	for _, name := range slices.Sorted(maps.Keys(owner)) {
+		images = append(images, render.Image{Name: name, Owner: owner[name]})
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.possible)) {
+		if owner[name] == "" {
+			possible = append(possible, render.Image{Name: name, Owner: f.possible[name]})
+		}
+	}
+	return images, possible
 }
 
 // add collects the images of a manifest. name is the template that it is from.
@@ -60,8 +71,12 @@ func (f *finder) addObject(v any) error {
 		return nil
 	}
 	f.addPods(owner, object)
-	if f.scan && isCustom(textOf(object["apiVersion"])) {
-		f.addFields(owner, object)
+	switch api, kind := textOf(object["apiVersion"]), textOf(object["kind"]); {
+	case f.fields && isCustom(api):
+		group, _, _ := strings.Cut(api, "/")
+		f.addFields(scope{place: owner, group: group}, object)
+	case f.complete && kind == "ConfigMap":
+		f.addConfig(owner, object["data"])
 	}
 	for _, p := range f.paths {
 		if err := f.addPath(owner, p, object); err != nil {
@@ -84,13 +99,30 @@ func textOf(v any) string {
 }
 
 // found adds an image of an owner.
-func (f *finder) found(owner, image string) {
+func (f *finder) found(owner, image string) { keep(f.named, owner, image) }
+
+// certain adds an image that a place outside of pod templates names.
+func (f *finder) certain(place, image string) {
+	if !isNear(image) {
+		keep(f.scanned, place, image)
+	}
+}
+
+// perhaps adds a reference that may be an image which is used.
+func (f *finder) perhaps(place, image string) {
+	if f.complete && !isNear(image) {
+		keep(f.possible, place, image)
+	}
+}
+
+// keep keeps the first place of an image.
+func keep(all map[string]string, place, image string) {
 	image = strings.TrimSpace(image)
 	if image == "" {
 		return
 	}
-	if have, ok := f.owner[image]; !ok || owner < have {
-		f.owner[image] = owner
+	if have, ok := all[image]; !ok || place < have {
+		all[image] = place
 	}
 }
 
@@ -110,6 +142,10 @@ func (f *finder) addPods(owner string, v any) {
 					if source, ok := c["image"].(map[string]any); ok {
 						f.found(owner, textOf(source["reference"]))
 					}
+				}
+			default:
+				if f.complete {
+					f.addContainer(owner, key, value)
 				}
 			}
 			f.addPods(owner, value)

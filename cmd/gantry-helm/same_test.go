@@ -28,11 +28,12 @@ type settings struct {
 	APIVersions []string       `json:"apiVersions"`
 	ImagePaths  []string       `json:"imagePaths"`
 	Scan        bool           `json:"scan"`
+	Complete    bool           `json:"complete"`
 	Values      map[string]any `json:"values"`
 }
 
 // Charts of many shapes are rendered as helm template renders them, byte for byte, and their images are
-// found. Each file of testdata/charts is a chart, with the images that it names.
+// found. Each file of testdata/charts is a chart, with the images that it names, and those that it may use.
 func TestSameAsHelm(t *testing.T) {
 	t.Parallel()
 	cases, err := filepath.Glob("testdata/charts/*.txtar")
@@ -47,7 +48,7 @@ func TestSameAsHelm(t *testing.T) {
 				t.Fatal(err)
 			}
 			var s settings
-			var want string
+			var want, wantPossible string
 			chart := new(txtar.Archive)
 			for _, f := range txtar.Parse(text).Files {
 				switch f.Name {
@@ -57,6 +58,8 @@ func TestSameAsHelm(t *testing.T) {
 					}
 				case "images.txt":
 					want = string(f.Data)
+				case "possible.txt":
+					wantPossible = string(f.Data)
 				default:
 					chart.Files = append(chart.Files, f)
 				}
@@ -68,7 +71,7 @@ func TestSameAsHelm(t *testing.T) {
 			}
 			got := respond(&render.Request{
 				Version: render.ProtocolVersion, Chart: archive, Values: []render.Values{{Name: "values", Data: own}},
-				KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, ImagePaths: s.ImagePaths, ScanFields: s.Scan, Manifests: true,
+				KubeVersion: s.KubeVersion, APIVersions: s.APIVersions, ImagePaths: s.ImagePaths, ScanFields: s.Scan, ScanComplete: s.Complete, Manifests: true,
 			})
 			if got.Error != nil {
 				t.Fatal(got.Error)
@@ -76,15 +79,23 @@ func TestSameAsHelm(t *testing.T) {
 			if diff := cmp.Diff(template(t, archive, own, s), got.Manifests); diff != "" {
 				t.Errorf("manifests (-helm +gantry-helm):\n%s", diff)
 			}
-			var images strings.Builder
-			for _, i := range got.Images {
-				fmt.Fprintf(&images, "%s  %s\n", i.Name, i.Owner)
-			}
-			if diff := cmp.Diff(want, images.String()); diff != "" {
+			if diff := cmp.Diff(want, listed(got.Images)); diff != "" {
 				t.Errorf("images (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(wantPossible, listed(got.Possible)); diff != "" {
+				t.Errorf("possible images (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// listed returns images as lines.
+func listed(images []render.Image) string {
+	var b strings.Builder
+	for _, i := range images {
+		fmt.Fprintf(&b, "%s  %s\n", i.Name, i.Owner)
+	}
+	return b.String()
 }
 
 // template returns what helm template prints, by the action behind that command.

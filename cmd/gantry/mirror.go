@@ -133,7 +133,7 @@ func (a *app) mirrorCommand() *cobra.Command {
 	c.Flags().StringVar(&f.volumeSize, "volume-size", "", "maximum size of an archive's volumes: 4GiB, 4.7GB, cd, fat32, dvd, dvd-dl, bd or bd-dl (default: archiveSize of the configuration)")
 	c.Flags().BoolVar(&f.strictArchive, "strict-archive", false, "fail if a blob is larger than a volume, instead of splitting it")
 	c.Flags().Var(&f.redundancy, "redundancy", "add parity files for this share of an archive's volumes, such as 10%, from which lost or damaged volumes are rebuilt (gantry archive rebuild)")
-	c.Flags().BoolVar(&f.checkBlobs, "check-blobs", false, "request every blob of images that are already present, and copy those that are missing or have another length; read every blob of a layout")
+	c.Flags().BoolVar(&f.checkBlobs, "check-blobs", false, "request every blob of images that are already present, and copy those that are missing or have another length; read every blob of a layout; request every signature from the sources again")
 	c.Flags().BoolVar(&f.readBlobs, "read-blobs", false, "like --check-blobs, and also read every manifest and blob at a registry and compare it with its digest")
 	c.Flags().BoolVar(&f.repairMissing, "repair-missing", false, "request every manifest and blob from a registry, and copy nothing but what is missing; with --read-blobs, also what is damaged")
 	c.Flags().StringVar(&f.onError, "on-error", gantry.OnErrorContinue, "if images are unavailable: stop, continue without them, or package: also exclude the packages that name them")

@@ -3,6 +3,8 @@ package main
 import (
 	"net/http"
 	"os"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,7 +115,7 @@ func TestSignaturesOfRealRegistries(t *testing.T) {
 	w.check("direct/" + signedRepository)
 	w.must("verify", "-c", w.isc, w.docker("/direct"))
 
-	// A run with nothing new makes at most one request for an image at either side.
+	// A run with nothing new requests one signature of an image again, and --check-blobs all of them.
 	w.source.ResetLog()
 	w.mirror.ResetLog()
 	again := w.must("mirror", "-c", w.isc, w.docker("/direct"))
@@ -121,6 +123,16 @@ func TestSignaturesOfRealRegistries(t *testing.T) {
 		t.Errorf("a second run prints\n%s", again.stdout)
 	}
 	t.Logf("nothing new: source %v, mirror %v", w.source.Requests(), w.mirror.Requests())
+	if all := w.requestedTags(); len(all) != 1 || !strings.HasSuffix(all[0], "sha256-"+w.root.Digest.Encoded()+".sig") {
+		t.Errorf("a second run requests %v", all)
+	}
+	w.sign(w.child, ".sig", "child, again")
+	w.source.ResetLog()
+	w.must("mirror", "-c", w.isc, "--check-blobs", w.docker("/direct"))
+	if all := w.requestedTags(); len(all) != 5 {
+		t.Errorf("a run with --check-blobs requests %v", all)
+	}
+	w.check("direct/" + signedRepository)
 
 	w.must("mirror", "-c", w.isc, "file://"+w.path("disk"))
 	w.must("mirror", "--from", "file://"+w.path("disk"), w.docker("/disk"), "--workspace", w.path("site"))
@@ -158,6 +170,16 @@ func TestSignaturesOfRealRegistries(t *testing.T) {
 	if got := w.listed("direct/"+signedRepository, w.root.Digest); len(got) != 3 {
 		t.Errorf("the mirror lists %+v", got)
 	}
+}
+
+// requestedTags returns the paths of the tags of cosign that were requested from the source.
+func (w *signedSource) requestedTags() (all []string) {
+	for _, r := range w.source.Log() {
+		if strings.Contains(r.Path, "/manifests/sha256-") && slices.Contains([]string{".sig", ".att", ".sbom"}, path.Ext(r.Path)) {
+			all = append(all, r.Path)
+		}
+	}
+	return all
 }
 
 // listed returns the list of referrers under a tag of the mirror.

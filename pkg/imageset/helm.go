@@ -45,14 +45,18 @@ type Chart struct {
 	// ImagePaths are JSON paths, as kubectl reads them, of images in the rendered chart, in addition
 	// to those in pod templates.
 	ImagePaths []string
-	// Scan is ScanFields or "".
+	// Scan is ScanContainers, ScanFields or ScanComplete; "" is ScanComplete.
 	Scan          string
 	Platforms     []Platform
 	PlatformsMode string // as in Operator
 }
 
-// ScanFields as Chart.Scan also finds images in fields of custom resources that look like images.
-const ScanFields = "fields"
+// The values of a chart's scan: where images are searched in addition to pod templates and ImagePaths.
+const (
+	ScanContainers = "containers" // nowhere
+	ScanFields     = "fields"     // fields of custom resources that look like images
+	ScanComplete   = "complete"   // also arguments, variables, annotations and configuration text
+)
 
 // SelectsNothing reports whether there are no charts. h may be nil.
 func (h *Helm) SelectsNothing() bool { return h == nil || len(h.Repositories)+len(h.Local) == 0 }

@@ -66,7 +66,7 @@ func (t *Table) AddTarget(s Stream, r recompress.DeflateRecipe) bool {
 
 // MarshalBinary returns the table as ParseTable reads it. Numbers are unsigned varints in their shortest form:
 //
-//	recipes     count (at most 16), then for each: length, bytes as DeflateRecipe.MarshalBinary returns them
+//	recipes     count (at most 16), then for each: length, bytes as recompress.DeflateRecipe.MarshalBinary returns them
 //	contents    for the target, then for each base: the count of streams, then
 //	            for each stream: how many bytes are between it and the end of the one before
 //	            for each stream: its length

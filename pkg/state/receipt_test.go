@@ -99,7 +99,7 @@ func TestReceiptAddSet(t *testing.T) {
 	receiptText(t, r) // in order
 }
 
-// FuzzRead holds that what is accepted is written and read back equal.
+// FuzzReadReceipt holds that what is accepted is written and read back equal.
 func FuzzReadReceipt(f *testing.F) {
 	f.Add(receiptText(f, sampleReceipt()))
 	f.Add(receiptText(f, &Receipt{Name: "x"}))

@@ -123,12 +123,12 @@ func (w *Workspace) SavePlan(name string, write func(io.Writer) error) error {
 }
 
 // OpenPlan opens the last plan of an image set.
-func (w *Workspace) OpenPlan(name string) (io.ReadCloser, error) {
+func (w *Workspace) OpenPlan(name string) (fs.File, error) {
 	return w.open("plans/" + name + ".json")
 }
 
 // open opens a state file of the workspace.
-func (w *Workspace) open(name string) (io.ReadCloser, error) {
+func (w *Workspace) open(name string) (fs.File, error) {
 	f, err := w.openState(name)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", filepath.Join(w.dir, name), err)

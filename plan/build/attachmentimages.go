@@ -49,7 +49,7 @@ func attach(ctx context.Context, graph *manifestGraph, images []plan.Image, cata
 			}
 		}
 	}
-	f := &attachmentFinder{graph: graph, sources: sources, opts: opts, repositories: map[string]*sourceRepository{}}
+	f := &attachmentFinder{graph: graph, sources: sources, opts: opts, repositories: map[string]*sourceRepository{}, known: map[string]digest.Digest{}}
 	for i := range images {
 		f.addImage(&images[i], of)
 	}
@@ -89,7 +89,7 @@ func isReleaseImage(k plan.ImageKind) bool {
 	return k == plan.ReleaseImage || k == plan.ComponentImage || k == plan.BootImage
 }
 
-// hasAttachments reports whether an image may have signatures at its source: built images have none.
+// subjectsOf returns the repository in which an image may have signatures, or nil: built images have none.
 func (f *attachmentFinder) subjectsOf(img *plan.Image) *sourceRepository {
 	if img.Kind == plan.GraphImage || f.sources.Attachments == nil && !isReleaseImage(img.Kind) {
 		return nil
@@ -103,6 +103,7 @@ func (f *attachmentFinder) addImage(img *plan.Image, of releasePolicies) {
 	if r == nil {
 		return
 	}
+	r.roots = append(r.roots, img.Digest)
 	for _, d := range f.graph.reachable(img.Digest) {
 		if f.graph.node(d).built {
 			continue // no source has signatures of it

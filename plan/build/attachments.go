@@ -57,6 +57,7 @@ type sourceRepository struct {
 	source   string // of one of its images
 	named    func(identifier string) string
 	subjects map[digest.Digest]*sourceSubject
+	roots    []digest.Digest // of images, not of their platforms
 	tags     *tagIndex
 	err      error // why nothing can be found there
 }
@@ -68,8 +69,10 @@ type attachmentFinder struct {
 	opts    Options
 
 	repositories map[string]*sourceRepository
-	mu           sync.Mutex // guards what is below, and found and notes of subjects
-	notes        []string
+	// known are the digests of tags that need not be requested again.
+	known map[string]digest.Digest
+	mu    sync.Mutex // guards what is below, and found and notes of subjects
+	notes []string
 }
 
 // subject adds a manifest to those whose attachments are looked for. It returns nil if it was added
@@ -92,6 +95,9 @@ func (f *attachmentFinder) find(ctx context.Context) error {
 		}
 	}
 	if err := f.listTags(ctx); err != nil {
+		return err
+	}
+	if err := f.reuse(ctx); err != nil {
 		return err
 	}
 	for depth := 0; len(round) > 0; depth++ {
@@ -274,7 +280,8 @@ func (f *attachmentFinder) read(ctx context.Context, s *sourceSubject, a *attach
 		defer f.mu.Unlock()
 		f.notes = append(f.notes, fmt.Sprintf(format, args...))
 	}
-	desc, raw, err := f.sources.uncached.Manifest(ctx, a.source, a.digest)
+	m, err := f.manifest(ctx, a)
+	desc, raw := m.desc, m.raw
 	listed := a.tag == ""
 	if !listed && s.repository.tags != nil {
 		_, listed = s.repository.tags.find(s.digest)

@@ -303,7 +303,7 @@ var errChanged = advice.New(advice.Failure, "make the plan again", "its source h
 
 // RebuildCatalog builds the image of a catalog of a plan again from the source that the plan pins,
 // and stores it. It is needed if a plan is mirrored without the workspace that it was made in. digests
-// are those of the plan's smaller indexes and converted images (Plan.Rewritten), format is Plan.Format.
+// are those of the plan's smaller indexes and converted images (plan.Plan.Rewritten), format is plan.Plan.Format.
 func RebuildCatalog(ctx context.Context, c plan.Catalog, digests map[digest.Digest]digest.Digest, format manifest.Format, sources Sources) error {
 	r, err := reselect(ctx, c, sources, nil)
 	if err == nil {

@@ -50,6 +50,8 @@ type chartImages struct {
 	chart  string // plan.Chart.String
 	entry  *imageset.Chart
 	images []render.Image
+	// possible are references that may be images which the chart uses.
+	possible []render.Image
 }
 
 // readCharts selects, reads, stores and renders the charts of the configuration. A chart that is
@@ -165,6 +167,7 @@ func (r *chartReader) read(ctx context.Context, w wantedChart) (readChart, error
 	out.response, err = r.sources.Renderer.Render(ctx, render.Request{
 		Chart: c.Archive, Values: values, KubeVersion: w.entry.KubeVersion, APIVersions: w.entry.APIVersions,
 		ImagePaths: w.entry.ImagePaths, ScanFields: w.entry.Scan == imageset.ScanFields,
+		ScanComplete: w.entry.Scan == "" || w.entry.Scan == imageset.ScanComplete,
 	})
 	var wrong *render.Error
 	switch {
@@ -238,7 +241,7 @@ func (r *chartReader) add(w wantedChart, c readChart) {
 	for _, note := range c.response.Notes {
 		h.notes = append(h.notes, fmt.Sprintf("chart %s: %s", c.chart, note))
 	}
-	h.images = append(h.images, chartImages{chart: c.chart.String(), entry: w.entry, images: c.response.Images})
+	h.images = append(h.images, chartImages{chart: c.chart.String(), entry: w.entry, images: c.response.Images, possible: c.response.Possible})
 	for _, have := range h.charts {
 		if have.Source == c.chart.Source && have.String() == c.chart.String() {
 			return // selected twice, perhaps with other values

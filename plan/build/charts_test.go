@@ -20,7 +20,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// chartWeb is the web with chart repositories, and a renderer that finds "image: REFERENCE" in charts.
+// chartWeb is the web with chart repositories, and a renderer that finds references in charts.
 type chartWeb struct {
 	indexes    map[string]string // by address
 	archives   map[string][]byte
@@ -47,6 +47,11 @@ func (w *chartWeb) Archive(_ context.Context, address, _ string) (*chart.Chart, 
 	return c, err
 }
 
+var (
+	argumentLine = regexp.MustCompile(`--image=(\S+)`)
+	perhapsLine  = regexp.MustCompile(`perhaps (\S+)`)
+)
+
 var imageLine = regexp.MustCompile(`quay\.io/[^\s",]+|nginx:[0-9.]+|:broken`)
 
 func (w *chartWeb) Render(_ context.Context, r render.Request) (*render.Response, error) {
@@ -67,6 +72,14 @@ func (w *chartWeb) Render(_ context.Context, r render.Request) (*render.Response
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(imageLine.FindAllString(text, -1)))) {
 		out.Images = append(out.Images, render.Image{Name: name, Owner: "Deployment web"})
 	}
+	if r.ScanComplete {
+		for _, m := range argumentLine.FindAllStringSubmatch(text, -1) {
+			out.Images = append(out.Images, render.Image{Name: m[1], Owner: "argument --image of Deployment web"})
+		}
+		for _, m := range perhapsLine.FindAllStringSubmatch(text, -1) {
+			out.Possible = append(out.Possible, render.Image{Name: m[1], Owner: "ConfigMap web"})
+		}
+	}
 	return out, nil
 }
 
@@ -77,6 +90,8 @@ func newChartFixture(t *testing.T) (*fixture, *chartWeb) {
 		w.push("quay.io/org/"+name+":1", w.image(name))
 	}
 	w.push("docker.io/library/nginx:1.25", w.image("nginx"))
+	w.push("ghcr.io/org/b:1", w.image("argument"))
+	w.push("ghcr.io/org/listed:1", w.image("listed"))
 	web := &chartWeb{
 		indexes: map[string]string{"https://charts.example.com/stable": charttest.Index("web 1.0.0", "web 1.1.0", "web 2.0.0-rc.1", "api 0.1.0", "broken 1.0.0", "gone 1.0.0")},
 		archives: map[string][]byte{
@@ -179,6 +194,18 @@ func TestPlanCharts(t *testing.T) {
 			"note: chart web 1.1.0 of web becomes charts/web-4b5e57f6:1.1.0, because web 1.1.0" + of + " is another chart of this name",
 			"note: image nginx:1.25 has no registry; docker.io is used",
 		}},
+		"arguments": {"  helm: {local: [{path: operator}]}\n  additionalImages: [{name: 'ghcr.io/org/listed:1'}]\n  blockedImages: [{name: ghcr.io/org/blocked}]\n", []string{
+			"chart operator 1.0.0 of operator -> charts/operator:1.0.0",
+			"additional quay.io/org/a:1 operator 1.0.0 of operator, Deployment web",
+			"additional ghcr.io/org/b:1 operator 1.0.0 of operator, argument --image of Deployment web",
+			"additional ghcr.io/org/listed:1 , ",
+			`note: chart operator 1.0.0 of operator: ConfigMap web names ghcr.io/org/base, which may be an image that it uses; to mirror it, add "- name: ghcr.io/org/base:TAG", with the tag that is used, to additionalImages`,
+			`note: chart operator 1.0.0 of operator: ConfigMap web names ghcr.io/org/maybe:1, which may be an image that it uses; to mirror it, add "- name: ghcr.io/org/maybe:1" to additionalImages`,
+		}},
+		"no arguments": {"  helm: {local: [{path: operator, scan: containers}]}\n", []string{
+			"chart operator 1.0.0 of operator -> charts/operator:1.0.0",
+			"additional quay.io/org/a:1 operator 1.0.0 of operator, Deployment web",
+		}},
 		"a registry": {"  helm: {repositories: [{url: 'oci://quay.io/charts', charts: [{name: web, newest: 2}]}]}\n", []string{
 			"chart web 1.0.0+a of oci://quay.io/charts -> charts/web:1.0.0_a",
 			"additional quay.io/org/a:1 web 1.0.0+a of oci://quay.io/charts, Deployment web",
@@ -189,6 +216,8 @@ func TestPlanCharts(t *testing.T) {
 			w, web := newChartFixture(t)
 			w.files["my/chart"] = fstest.MapFS{"Chart.yaml": {Data: []byte("name: mine\nversion: 1.0.0+x\n")}}
 			w.files["web"] = fstest.MapFS{"Chart.yaml": {Data: []byte("name: web\nversion: 1.1.0\n")}, "templates/a.yaml": {Data: []byte("quay.io/org/a:1\n")}}
+			w.files["operator"] = fstest.MapFS{"Chart.yaml": {Data: []byte("name: operator\nversion: 1.0.0\n")}, "templates/a.yaml": {Data: []byte(
+				"quay.io/org/a:1 --image=ghcr.io/org/b:1\nperhaps ghcr.io/org/maybe:1\nperhaps ghcr.io/org/listed:1\nperhaps ghcr.io/org/blocked:1\nperhaps ghcr.io/org/base\n")}}
 			w.files["api.tgz"] = fstest.MapFS{"api.tgz": {Data: charttest.Chart("api", "3.0.0", "quay.io/org/a:1")}}
 			w.texts["prod.yaml"] = "image: quay.io/org/b:1\n"
 			w.pushChart(t, "quay.io/charts/web:1.0.0_a", charttest.Chart("web", "1.0.0+a", "quay.io/org/a:1"))
@@ -252,8 +281,30 @@ func TestPlanChartsRefused(t *testing.T) {
 	if _, err := w.planCharts(web, "  helm: {repositories: [{url: 'https://other.example.com'}]}\n"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "imageset.yaml:4: reading the chart repository https://other.example.com") {
 		t.Error(err)
 	}
-	if _, err := w.planCharts(web, stable+"      charts: [{name: broken}]\n"); err == nil || !strings.Contains(err.Error(), "none of 1 images can be read; the first: https://charts.example.com/stable/broken-1.0.0.tgz: the chart does not render") {
+	if _, err := w.planCharts(web, stable+"      charts: [{name: broken}]\n"); err == nil || !strings.Contains(err.Error(), "the only image cannot be read: https://charts.example.com/stable/broken-1.0.0.tgz: the chart does not render") {
 		t.Error(err)
+	}
+}
+
+// If no image of a chart can be read, the error has all of them.
+func TestPlanChartsNoImage(t *testing.T) {
+	t.Parallel()
+	w, web := newChartFixture(t)
+	w.files["my"] = fstest.MapFS{"Chart.yaml": {Data: []byte("name: my\nversion: 1.0.0\n")}, "templates/a.yaml": {Data: []byte("quay.io/org/x:1 quay.io/org/y:1 quay.io/org/z:1\n")}}
+	_, err := w.planCharts(web, "  helm: {local: [{path: my}]}\n")
+	want := `none of 3 images can be read:
+  quay.io/org/x:1: quay.io/org/x:1 is not there: file does not exist
+  quay.io/org/y:1: quay.io/org/y:1 is not there: file does not exist
+  quay.io/org/z:1: quay.io/org/z:1 is not there: file does not exist`
+	if err == nil || err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	many := make([]plan.Missing, maxUnavailable+5)
+	for i := range many {
+		many[i] = plan.NewMissing(fmt.Sprintf("quay.io/org/i%d:1", i), plan.AdditionalImage, fs.ErrNotExist, nil)
+	}
+	if text := noneAvailable(many).Error(); strings.Count(text, "quay.io/") != maxUnavailable || !strings.HasSuffix(text, "\n  and 5 more") {
+		t.Error(text)
 	}
 }
 

@@ -31,7 +31,7 @@ const baseComponent = "cli"
 const baseHint = "the image of graph data is built on the component " + baseComponent + " of a mirrored release, or else on " + graphdata.BaseImage +
 	": add a channel, or configure a mirror of that image in registries.conf"
 
-// platformList is Reason.List of the image of graph data.
+// platformList is plan.Reason.List of the image of graph data.
 const platformList = "platform"
 
 // buildGraphData reads the graph data and builds the image that contains it, for the architectures

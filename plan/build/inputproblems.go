@@ -11,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/image"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // A localError means that an oci:// source of the configuration does not exist, is not a layout or
@@ -66,4 +67,23 @@ func inputProblems(all []resolvedImage) error {
 		lines = append(lines[:maxProblems], fmt.Sprintf("and %d more", more))
 	}
 	return inputErrorf("%s\n  %s", text, strings.Join(lines, "\n  "))
+}
+
+// maxUnavailable is the number of images that the error of noneAvailable lists.
+const maxUnavailable = 100
+
+// noneAvailable returns an error with the images of a plan, none of which can be read.
+func noneAvailable(missing []plan.Missing) error {
+	if len(missing) == 1 {
+		return fmt.Errorf("the only image cannot be read: %s: %w", missing[0].Source, missing[0].Err())
+	}
+	var others strings.Builder
+	for i, m := range missing[1:] {
+		if i+1 == maxUnavailable {
+			fmt.Fprintf(&others, "\n  and %d more", len(missing)-maxUnavailable)
+			break
+		}
+		fmt.Fprintf(&others, "\n  %s: %s", m.Source, m.Message)
+	}
+	return fmt.Errorf("none of %d images can be read:\n  %s: %w%s", len(missing), missing[0].Source, missing[0].Err(), &others)
 }

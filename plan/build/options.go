@@ -8,6 +8,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/manifest"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // Sources are what a plan's content is read from, and where the images that are built for it are
@@ -71,6 +72,10 @@ type Options struct {
 	IgnoreReleaseSignature bool
 	// RemoveSignatures leaves out signatures and other referrers of images.
 	RemoveSignatures bool
+	// Earlier returns the last plan of the same configuration, and when it was written; nil if none. If an image has the
+	// same tags of cosign as in that plan, one of them is requested again, and all if that one moved, or after a week. It
+	// is called at most once, and only if the plan may save requests. Without it, all tags are requested.
+	Earlier func() (*plan.Plan, time.Time)
 	// Format is what images are converted to: the plan has no other media types. "" keeps all as they are.
 	Format manifest.Format
 	// Packages limits Select and Reselect to some packages; nil means all. Of a catalog that is

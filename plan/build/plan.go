@@ -126,7 +126,7 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	}
 	missing = slices.Concat(missing, charts.missing, files.missing)
 	if len(available) == len(catalogImages.requests)+len(charts.requests)+releases.imageCount() && len(missing) > 0 {
-		return nil, fmt.Errorf("none of %d images can be read; the first: %s: %w", len(missing), missing[0].Source, missing[0].Err())
+		return nil, noneAvailable(missing)
 	}
 	images, targetNotes, err := assignTargets(available)
 	if err != nil {

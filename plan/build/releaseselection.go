@@ -30,7 +30,7 @@ type ReleaseSource interface {
 	Signatures(ctx context.Context, product release.Product, payload digest.Digest) ([][]byte, error)
 }
 
-// Values of ReleaseReason.Reason.
+// Values of plan.ReleaseReason.Reason.
 const (
 	reasonHead    = "head"
 	reasonRange   = "range"

@@ -96,6 +96,7 @@ func requestImages(cfg imageset.Mirror, catalogs []*selectedCatalog, releases pl
 	if err := set.addImages(listed); err != nil {
 		return imageRequests{}, err
 	}
+	notes = append(notes, charts.notesOnPossible(set, cfg.BlockedImages)...)
 	r := imageRequests{blocked: set.removeBlocked(cfg.BlockedImages), all: set.sorted()}
 	r.notes = slices.Concat(notes, notesOnBlockedParts(r.blocked))
 	if set.empty > 0 {

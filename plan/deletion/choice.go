@@ -14,11 +14,11 @@ type Bundle struct{ Catalog, Package, Name string }
 type Choice struct {
 	// Bundles are false if they are named and stay, since they are in other channels, too.
 	Bundles map[Bundle]bool
-	// Catalogs are whole ones, by Catalog.Name.
+	// Catalogs are whole ones, by plan.Catalog.Name.
 	Catalogs map[string]bool
-	// Releases are by Release.Name, false if they are named and stay.
+	// Releases are by plan.Release.Name, false if they are named and stay.
 	Releases map[string]bool
-	// Charts are by Chart.String, Images additional images by Image.Source.
+	// Charts are by plan.Chart.String, Images additional images by plan.Image.Source.
 	Charts, Images map[string]bool
 	// Graph is the image with the update graph.
 	Graph bool

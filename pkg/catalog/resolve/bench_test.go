@@ -8,7 +8,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
 )
 
-// BenchmarkDependencies is a round over an index of 600 packages, 10,000 bundles and 70,000 APIs. 20
+// BenchmarkNeeds is a round over an index of 600 packages, 10,000 bundles and 70,000 APIs. 20
 // packages are kept; they depend on an API, a package and a rule.
 func BenchmarkNeeds(b *testing.B) {
 	const packages, versions = 600, 17

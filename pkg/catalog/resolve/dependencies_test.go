@@ -210,7 +210,7 @@ func TestPreference(t *testing.T) {
 	}
 }
 
-// TestCompatibility checks that the bundles chosen for a dependent can be installed together with it.
+// TestTogether checks that the bundles chosen for a dependent can be installed together with it.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

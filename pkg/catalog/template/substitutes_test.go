@@ -24,7 +24,7 @@ entries:
 - {schema: olm.channel, package: a, name: fast, entries: [{name: a.v1.2.0, skips: [a.v1.1.0]}]}
 `
 
-// substitutesText is a catalog of three bundles, with these substitutions.
+// substitutesOf is a catalog of three bundles, with these substitutions.
 func substitutesOf(substitutions string) string {
 	text := substitutesStart
 	for _, version := range []string{"1.0.0", "1.1.0", "1.2.0"} {

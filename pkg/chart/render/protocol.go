@@ -4,7 +4,7 @@ package render
 
 // ProtocolVersion is the version of the messages between gantry and gantry-helm. Both programs have
 // to have the same one.
-const ProtocolVersion = 1
+const ProtocolVersion = 2
 
 // A Request asks for the images of one chart. Requests and responses are JSON objects, one for each
 // line, on the standard input and output of gantry-helm.
@@ -22,6 +22,9 @@ type Request struct {
 	ImagePaths []string `json:"imagePaths,omitempty"`
 	// ScanFields also returns what fields of custom resources contain that look like images.
 	ScanFields bool `json:"scanFields,omitempty"`
+	// ScanComplete also returns what arguments, variables, annotations and configuration text name, and as
+	// Possible what may be an image.
+	ScanComplete bool `json:"scanComplete,omitempty"`
 	// Manifests also returns the text that helm template prints.
 	Manifests bool `json:"manifests,omitempty"`
 }
@@ -38,13 +41,16 @@ type Response struct {
 	Error   *Error `json:"error,omitempty"`
 	// Images are what the rendered chart names, sorted, each once.
 	Images []Image `json:"images,omitempty"`
+	// Possible are references that may be images which the chart uses, sorted. They may lack a tag.
+	Possible []Image `json:"possible,omitempty"`
 	// Notes are messages for the user.
 	Notes []string `json:"notes,omitempty"`
 	// Manifests is what helm template prints, if it was requested.
 	Manifests string `json:"manifests,omitempty"`
 }
 
-// An Image is an image as the chart names it, and the first object that does: "Deployment web".
+// An Image is an image as the chart names it, and the first object that does: "Deployment web", or
+// "argument --image of Deployment web".
 type Image struct {
 	Name  string `json:"name"`
 	Owner string `json:"owner,omitempty"`

@@ -1,0 +1,36 @@
+package gantry
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// TestEarlierPlan reads the last plan of a workspace. One that cannot be read is as good as none.
+func TestEarlierPlan(t *testing.T) {
+	t.Parallel()
+	ws, err := state.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Session{Workspace: ws, env: &Env{}}
+	defer s.release()
+	if p, _ := s.earlierPlan("app"); p != nil {
+		t.Errorf("an empty workspace has %v", p)
+	}
+	saved := plan.Plan{Kind: plan.Kind, Version: plan.Version, Name: "app"}
+	other := func(w io.Writer) error { _, err := io.WriteString(w, `{"kind":"GantryPlan","version":99}`); return err }
+	if err := errors.Join(s.SavePlan("app", saved.Write), s.SavePlan("newer", other)); err != nil {
+		t.Fatal(err)
+	}
+	if p, at := s.earlierPlan("app"); p == nil || p.Name != "app" || time.Since(at).Abs() > time.Hour {
+		t.Errorf("the plan is %v of %v", p, at)
+	}
+	if p, at := s.earlierPlan("newer"); p != nil || !at.IsZero() {
+		t.Errorf("an unknown version is read: %v of %v", p, at)
+	}
+}
