@@ -1,6 +1,7 @@
 package gantry
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/mirror/prune"
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -92,8 +94,9 @@ func (o *DeleteOptions) check() error {
 // Delete deletes the images of a list from a mirror, with what belongs to them. First, the plans of the image
 // sets lose the bundles, releases, charts and additional images that these are: catalogs are built again without
 // them and published, and the smaller plans are recorded. Images that a plan still has stay, and so does what
-// anything refers to that neither a record nor the list has. If some content could not be deleted, Delete
-// returns the result and an error of kind advice.Partial. Called again, it continues.
+// anything refers to that neither a record nor the list has. If some content could not be deleted, or a listed image
+// stays although nothing that was deleted names it, Delete returns the result and an error of kind advice.Partial. Called
+// again, it continues.
 func Delete(ctx context.Context, o DeleteOptions) (*DeleteResult, error) {
 	e, closeEnv := o.Env.orDefault()
 	defer closeEnv()
@@ -181,14 +184,19 @@ func (s *Session) deleteListed(ctx context.Context, o *DeleteOptions, t *Registr
 	}
 	p.Turns = nil // they list what is not deleted
 	pruned.Plan = p
-	listed.report(r, p, result)
+	kept := listed.report(r, p, result)
 	if p.Empty() {
-		return nil
+		return kept
 	}
-	if err := r.checkKept(p); err != nil || o.DryRun {
+	if err := r.checkKept(p); err != nil {
 		return err
 	}
-	return r.execute(ctx, s, p, p, pruned)
+	if !o.DryRun {
+		if err := r.execute(ctx, s, p, p, pruned); err != nil {
+			return err
+		}
+	}
+	return kept
 }
 
 // mayDelete returns an error if the registry does not delete.
@@ -199,8 +207,10 @@ func (s *Session) mayDelete(ctx context.Context, t *RegistryDestination, pruned 
 	return err
 }
 
-// report sorts the images of the list into those that are deleted, that stay, and that do not exist.
-func (l *listedImages) report(r *recordedTurns, p *prune.DeletionPlan, result *DeleteResult) {
+// report sorts the images of the list into those that are deleted, that stay, and that do not exist. It returns an error of
+// kind advice.Partial if one stays and nothing changes for it: no plan loses what names it. If a listed image does not exist,
+// it may have been the one that named it, in an earlier run with the same list.
+func (l *listedImages) report(r *recordedTurns, p *prune.DeletionPlan, result *DeleteResult) error {
 	deleted, kept := map[imagePlace]bool{}, map[imagePlace]string{}
 	tags := map[string]bool{}
 	for i := range p.Manifests {
@@ -212,6 +222,7 @@ func (l *listedImages) report(r *recordedTurns, p *prune.DeletionPlan, result *D
 	for _, k := range p.Kept {
 		kept[imagePlace{k.Repository, k.Digest}] = k.Reason
 	}
+	unaffected := map[string]bool{}
 	for i := range l.items {
 		item := &l.items[i]
 		at := reference.Reference{Host: item.Image.Host, Path: item.Image.Path, Digest: item.Digest}
@@ -231,13 +242,18 @@ func (l *listedImages) report(r *recordedTurns, p *prune.DeletionPlan, result *D
 			result.Absent = append(result.Absent, name)
 		case tags[at.Path+":"+item.Image.Tag], deleted[place] && reason == "":
 			result.Images = append(result.Images, name)
-		case reason != "":
-			result.Stays = append(result.Stays, StayingImage{item.Source, name, reason})
-		case wanted:
-			result.Stays = append(result.Stays, StayingImage{item.Source, name, "something that is wanted refers to it"})
+		case reason != "" || wanted:
+			result.Stays = append(result.Stays, StayingImage{item.Source, name, cmp.Or(reason, "something that is wanted refers to it")})
+			if !l.affected[place] {
+				unaffected[name] = true
+			}
 		default:
 			result.Absent = append(result.Absent, name)
 		}
 	}
 	result.Stays = sortStaying(result.Stays)
+	if len(unaffected) == 0 || len(result.Absent) > 0 {
+		return nil
+	}
+	return advice.New(advice.Partial, "list what wants it, too, or remove it from the list", "%s", number(len(unaffected), "listed image stays: what wants it is not listed", "listed images stay: what wants them is not listed"))
 }

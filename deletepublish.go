@@ -149,7 +149,7 @@ func isCatalogOf(p *plan.Plan, name string, d digest.Digest) bool {
 	return slices.ContainsFunc(p.Catalogs, func(c plan.Catalog) bool { return c.Name() == name && c.Digest == d })
 }
 
-// addRemoved adds the catalogs that are removed as a whole to the list, and why listed images stay.
+// addRemoved adds the catalogs that are removed as a whole to the list, what a plan loses, and why listed images stay.
 func (l *listedImages) addRemoved(p *plan.Plan, removed *build.Removed, names map[string]reference.Reference) {
 	add := func(c *plan.Catalog) {
 		item := deletion.Item{Source: c.Source, Image: names[c.Repository].WithTag(c.Tag), Digest: c.Digest}
@@ -163,6 +163,17 @@ func (l *listedImages) addRemoved(p *plan.Plan, removed *build.Removed, names ma
 		stays := slices.ContainsFunc(removed.Plan.Catalogs, func(n plan.Catalog) bool { return n.Name() == c.Name() && n.Tag == c.Tag })
 		if !stays { // or has a tag made of its digest, which is another one now
 			add(c)
+		}
+	}
+	choice := removed.Selected.Choice
+	loses := map[string]bool{} // catalogs
+	for b, is := range choice.Bundles {
+		loses[b.Catalog] = loses[b.Catalog] || is
+	}
+	for i := range p.Images {
+		img := &p.Images[i]
+		if img.Kind == plan.CatalogImage && loses[img.Catalog] || slices.ContainsFunc(img.Reasons, func(r plan.Reason) bool { return choice.Selects(img, &r) }) {
+			l.affected[imagePlace{names[img.Repository].Path, img.Digest}] = true
 		}
 	}
 	for i := range removed.Selected.Named {

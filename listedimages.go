@@ -30,6 +30,8 @@ type listedImages struct {
 	smaller map[string]*plan.Plan
 	// wanted has why a listed image of a current plan stays, and named a better reason for some.
 	wanted, named map[imagePlace]string
+	// affected are images of which a current plan loses a reason.
+	affected map[imagePlace]bool
 }
 
 // readListedImages reads a list for a mirror.
@@ -58,7 +60,7 @@ func (e *Env) readListedImages(o *DeleteOptions, t *RegistryDestination) (*liste
 		}
 		ref.Host, ref.Path = t.Host, strings.TrimPrefix(t.Prefix+"/"+rest, "/")
 	}
-	return &listedImages{name: o.Name, removes: f.Removes, items: f.Items, places: map[imagePlace]bool{}, choices: map[string]*deletion.Choice{}, smaller: map[string]*plan.Plan{}, wanted: map[imagePlace]string{}, named: map[imagePlace]string{}}, nil
+	return &listedImages{name: o.Name, removes: f.Removes, items: f.Items, places: map[imagePlace]bool{}, choices: map[string]*deletion.Choice{}, smaller: map[string]*plan.Plan{}, wanted: map[imagePlace]string{}, named: map[imagePlace]string{}, affected: map[imagePlace]bool{}}, nil
 }
 
 // resolve asks the mirror which images are under the tags of a list that has no digests.

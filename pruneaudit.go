@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/gantry-mirror/gantry/mirror/prune"
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/pkg/state/audit"
 )
@@ -14,10 +15,9 @@ import (
 func (s *Session) auditDeletions(ctx context.Context, result *PruneResult, err error) error {
 	began := s.auditError() == nil
 	end := audit.Entry{Event: audit.RunEnded, Result: string(state.RunComplete)}
-	var partial *PruneError
 	switch {
 	case err == nil:
-	case errors.As(err, &partial):
+	case advice.KindOf(err) == advice.Partial && !result.Refused:
 		end.Result = string(state.RunPartial)
 	case ctx.Err() != nil:
 		end.Result = string(state.RunInterrupted)

@@ -34,7 +34,7 @@ without the listed bundles and published before that. What anything else wants s
 gantry mirror brings everything back that its configuration still selects. With --dry-run, it
 prints what would be deleted, and nothing changes.
 
-` + deletionExits(),
+` + deletionExits("; or a listed image stays that nothing else in the list explains"),
 		Example: `  gantry delete --generate -c delete.yaml docker://mirror.example.com:5000/ocp
   gantry delete --generate -c delete.yaml --delete-id v4.19 docker://mirror.example.com:5000/ocp
   gantry delete --generate -c delete.yaml --name edge docker://mirror.example.com:5000/ocp

@@ -26,10 +26,10 @@ func (f *deletionFlags) addFlags(c *cobra.Command) {
 	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
 }
 
-// deletionExits is the part of a help about the exit status of such a verb.
-func deletionExits() string {
+// deletionExits is the part of a help about the exit status of such a verb. more are other reasons for a partial one.
+func deletionExits(more string) string {
 	return exitCodes(map[int]string{
-		exitPartial: "the registry refuses to delete, or some content could not be deleted;\nthe rest is consistent",
+		exitPartial: "the registry refuses to delete, or some content could not be deleted;\nthe rest is consistent" + more,
 		exitLocked:  helpLocked, exitUnauthorized: helpUnauthorized,
 	})
 }

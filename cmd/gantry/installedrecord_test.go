@@ -144,7 +144,9 @@ func TestCheckMirror(t *testing.T) {
 		}
 	}
 	elsewhere := []string{"--workspace", w.path("elsewhere")}
-	at := func(args ...string) []string { return append(append([]string{to, "--installed", csv}, elsewhere...), args...) }
+	at := func(args ...string) []string {
+		return append(append([]string{to, "--installed", csv}, elsewhere...), args...)
+	}
 	check(exitOK, []string{reaches}, at()...)
 	check(exitOK, []string{"kite.v1.0.0", "reaches the head", "--installed is not given: checking 1 operator (kite.v1.0.0)"}, append([]string{to}, elsewhere...)...)
 	check(exitOK, []string{reaches + "\n", now + reaches}, "-c", isc, "--installed", csv)

@@ -41,7 +41,7 @@ records and cluster resources go, too.
 --others lists what no record has: content of other clients and of other tools. With --select
 and --save, it writes a list of some of it for gantry delete. It deletes nothing.
 
-` + deletionExits(),
+` + deletionExits(""),
 		Example: `  gantry prune docker://mirror.example.com:5000/ocp
   gantry prune --yes docker://mirror.example.com:5000/ocp
   gantry prune --keep-last 3 --older-than 30d docker://mirror.example.com:5000/ocp

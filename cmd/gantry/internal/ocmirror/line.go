@@ -138,6 +138,9 @@ func (l *line) common(g given) error {
 			l.noEffect(g.Name, "only --secure-policy verifies signatures")
 		}
 	case "workspace", "dir", "cache-dir": // see folders
+		if g.Name == "cache-dir" && g.value != "" && l.Getenv != nil && l.Getenv(cacheVariable) != "" {
+			return refuse("use one of the two: unset "+cacheVariable+", or leave --cache-dir out", "--cache-dir cannot be combined with $%s, as in oc mirror", cacheVariable)
+		}
 		if l.verb&(ListReleases|Describe|Init|Version) != 0 {
 			l.unneeded(g.Name)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // asksVersion reports whether a command line without arguments asks for the version: -v has that
@@ -69,6 +70,9 @@ func (l *line) mirrorFlag(g given, toArchive, toRegistry bool) error {
 			l.add(g.Name, g.value)
 			return nil
 		}
+		if !isSince(g.value) {
+			return refuse("use a date such as 2026-10-01, or leave it out: it is for file:// destinations", "--since %q is not a date", g.value)
+		}
 		l.noEffect(g.Name, "it is for file:// destinations")
 	case "strict-archive":
 		switch {
@@ -123,6 +127,18 @@ func (l *line) mirrorFlag(g given, toArchive, toRegistry bool) error {
 		return l.common(g)
 	}
 	return nil
+}
+
+// isSince reports whether --since could have a value with a file:// destination: oc mirror, too, rejects others with
+// every destination.
+func isSince(value string) bool {
+	if n, err := strconv.Atoi(value); err == nil {
+		return n > 0
+	}
+	return slices.ContainsFunc([]string{time.DateOnly, time.RFC3339}, func(layout string) bool {
+		_, err := time.Parse(layout, value)
+		return err == nil
+	})
 }
 
 func (l *line) onError(goOn bool) {

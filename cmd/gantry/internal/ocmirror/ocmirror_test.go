@@ -150,6 +150,9 @@ func TestTranslate(t *testing.T) {
 		"--loglevel=debug -v -c a.yaml file://d": "mirror --log-level debug -c a.yaml --workspace d/working-dir file://d | --verbose has no effect: --log-level is given",
 		// What depends on the destination.
 		"-c a.yaml --since 2026-01-02" + m2m:      "mirror -c a.yaml --workspace oc-mirror-workspace/working-dir docker://r.example.com/x | --since has no effect: it is for file:// destinations",
+		"-c a.yaml --since 2" + m2m:               "mirror -c a.yaml --workspace oc-mirror-workspace/working-dir docker://r.example.com/x | --since has no effect: it is for file:// destinations",
+		"-c a.yaml --since 2026-02-30" + m2m:      `refused: --since "2026-02-30" is not a date; use a date such as 2026-10-01, or leave it out: it is for file:// destinations`,
+		"--from file://d --since 1.10.2026" + m2m: `refused: --since "1.10.2026" is not a date; use a date such as 2026-10-01, or leave it out: it is for file:// destinations`,
 		"-c a.yaml --strict-archive" + m2m:        "mirror -c a.yaml --workspace oc-mirror-workspace/working-dir docker://r.example.com/x | --strict-archive has no effect: it is for file:// destinations",
 		"-c a.yaml --strict-archive file://d":     "mirror -c a.yaml --strict-archive --workspace d/working-dir file://d",
 		"-c a.yaml --max-nested-paths 2 file://d": "mirror -c a.yaml --workspace d/working-dir file://d | --max-nested-paths has no effect: it is for docker:// destinations",
@@ -220,6 +223,33 @@ func TestTranslate(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("oc-mirror %s: %s", args, diff)
 		}
+	}
+}
+
+// TestCacheVariable checks that the variable names the cache, and that it is refused together with the flag, as oc mirror
+// does for every command.
+func TestCacheVariable(t *testing.T) {
+	t.Parallel()
+	const refused = "refused: --cache-dir cannot be combined with $OC_MIRROR_CACHE, as in oc mirror; use one of the two: unset OC_MIRROR_CACHE, or leave --cache-dir out"
+	o := testOptions(map[string]string{cacheVariable: "v"})
+	for args, want := range map[string]string{
+		"-c a.yaml file://d":                 "mirror -c a.yaml --workspace d/working-dir --cache-dir v --layout oc-mirror file://d",
+		"-c a.yaml --cache-dir= file://d":    "mirror -c a.yaml --workspace d/working-dir --cache-dir v --layout oc-mirror file://d",
+		"-c a.yaml --cache-dir c file://d":   refused,
+		"-c a.yaml --cache-dir v file://d":   refused,
+		"--cache-dir c list operators":       refused,
+		"--cache-dir c list releases":        refused,
+		"delete --generate --cache-dir c -c": "refused: -c has no value; give it a value, or leave it out",
+		"delete --generate --cache-dir c":    refused,
+		"version --cache-dir c":              refused,
+	} {
+		if diff := cmp.Diff(want, result(args, o)); diff != "" {
+			t.Errorf("oc-mirror %s: %s", args, diff)
+		}
+	}
+	const only = "mirror -c a.yaml --workspace d/working-dir --cache-dir c --layout oc-mirror file://d"
+	if got := result("-c a.yaml --cache-dir c file://d", testOptions(nil)); got != only {
+		t.Errorf("without the variable: %s", got)
 	}
 }
 

@@ -19,8 +19,10 @@ func DeletedList(r *gantry.DeleteResult) string {
 	case r.DryRun && !r.Plan.Empty():
 		p := r.Plan
 		fmt.Fprintf(&b, "To delete from %s: %s.\n", r.Mirror, sums("%s and %s in %s, %s that nothing else needs", p.Totals.Manifests, p.Totals.Tags, p.Totals.Repositories, p.Totals.Bytes))
+	case d == nil && len(r.Stays) > 0:
+		fmt.Fprintf(&b, "Nothing was deleted from %s: what the mirror has of the list is wanted.\n", r.Mirror)
 	case d == nil:
-		fmt.Fprintf(&b, "Nothing to delete from %s: the mirror has none of the listed images, or they are wanted.\n", r.Mirror)
+		fmt.Fprintf(&b, "Nothing to delete from %s: the mirror has none of the listed images.\n", r.Mirror)
 	default:
 		fmt.Fprintf(&b, "Deleted from %s: %s and %s, %s that nothing else needs.\n", r.Mirror,
 			Number(d.Manifests, "manifest", "manifests"), Number(d.Tags, "tag", "tags"), progress.Bytes(d.Bytes))
