@@ -55,7 +55,7 @@ func (c *operatorCheck) archivedBundles(catalogName string) bundleReader {
 		if err != nil {
 			return nil, err
 		}
-		b, err := build.ReadBundle(ctx, pinnedReader{c.archive.images, at.digest}, at.name)
+		b, err := build.ReadBundle(ctx, pinnedReader{Reader: c.archive.images, root: at.digest}, at.name)
 		if err != nil {
 			return nil, fmt.Errorf("reading its image %s: %w", name, err)
 		}

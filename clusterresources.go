@@ -278,7 +278,7 @@ func (s *Session) saveResources(ctx context.Context, t *RegistryDestination, p *
 	if err != nil {
 		return nil, nil, err
 	}
-	r.mine.Clusters = s.clusters
+	r.mine.Clusters = s.recording
 	unsaved := s.SaveRecord(t.Key(), p.Name, &r.mine)
 	recorded, err := s.recordRun(ctx, t, run, &r.mine, p.Write) // even if the workspace is full
 	if err = errors.Join(unsaved, err); err != nil {

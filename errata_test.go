@@ -85,10 +85,10 @@ func TestErrata(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Errata{
-		Releases: []ReleaseErratum{{p.Releases[0].Name(), "https://access.redhat.com/errata/RHBA-2026:2000"}},
+		Releases: []ReleaseErratum{{Release: p.Releases[0].Name(), URL: "https://access.redhat.com/errata/RHBA-2026:2000"}},
 		Images: []ImageErrata{
-			{"quay.io/a/erratum:v1", p.Images[1].Digest, image.BuildLabels{URL: "https://access.redhat.com/errata/RHSA-2026:1234", Errata: []string{"RHSA-2026:1234"}}},
-			{"quay.io/b/index:v1", p.Images[0].Digest, image.BuildLabels{Build: "app-container-v1-2"}},
+			{Image: "quay.io/a/erratum:v1", Digest: p.Images[1].Digest, BuildLabels: image.BuildLabels{URL: "https://access.redhat.com/errata/RHSA-2026:1234", Errata: []string{"RHSA-2026:1234"}}},
+			{Image: "quay.io/b/index:v1", Digest: p.Images[0].Digest, BuildLabels: image.BuildLabels{Build: "app-container-v1-2"}},
 		},
 		Read: 4,
 	}

@@ -30,7 +30,7 @@ func (downloads) LocalFile(ctx context.Context, path string) (sha256 digest.Dige
 		return "", 0, 0, fmt.Errorf("it is larger than %d bytes", int64(fileartifact.MaxSize))
 	}
 	hash := digest.SHA256.Digester()
-	size, err = io.Copy(hash.Hash(), cancelable{ctx, io.LimitReader(f, fileartifact.MaxSize)})
+	size, err = io.Copy(hash.Hash(), cancelable{ctx: ctx, Reader: io.LimitReader(f, fileartifact.MaxSize)})
 	return hash.Digest(), size, info.Mode(), err
 }
 

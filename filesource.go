@@ -116,7 +116,7 @@ func layoutFileSource(dir string) (*fileSource, error) {
 	if err != nil {
 		return nil, advice.Wrap(advice.Input, err, "")
 	}
-	s := &fileSource{images: layoutReader{l}, close: func() {}}
+	s := &fileSource{images: layoutReader{Layout: l}, close: func() {}}
 	s.list = func(ctx context.Context) ([]StoredFile, error) {
 		index, err := l.Index()
 		if err != nil {

@@ -366,7 +366,7 @@ func runMirror(ctx context.Context, o MirrorOptions) (done *MirrorResult, failur
 	if to, ok := t.(*archiveDestination); ok {
 		result.setArchive(to.export.Result())
 	}
-	if err := errors.Join(s.SaveClusters(p.Name, s.clusters), s.saveErrors(p, result.Report, time.Now())); err != nil {
+	if err := errors.Join(s.SaveClusters(p.Name, s.recording), s.saveErrors(p, result.Report, time.Now())); err != nil {
 		return nil, err
 	}
 	if have != nil {

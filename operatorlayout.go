@@ -37,7 +37,7 @@ func (s *operators) openLayout(ctx context.Context, dir string) error {
 			named[name] = m.Digest
 		}
 	}
-	s.images = layoutReader{l}
+	s.images = layoutReader{Layout: l}
 	find := func(name string) (plannedImage, error) {
 		ref, err := reference.Parse(name)
 		if err != nil {

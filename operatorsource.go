@@ -333,7 +333,7 @@ func (s *operators) read(ctx context.Context, at plannedImage, options catalog.O
 
 func (s *operators) open(ctx context.Context, at plannedImage) (*source.Source, error) {
 	from := s.sources.Catalogs()
-	from.Images = pinnedReader{s.images, at.digest}
+	from.Images = pinnedReader{Reader: s.images, root: at.digest}
 	if at.digest == "" {
 		from.Images = s.images
 	}

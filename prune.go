@@ -151,14 +151,14 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 // pruneMirrored deletes what no image set of a mirror wants after a run that was complete.
 func (s *Session) pruneMirrored(ctx context.Context, t *RegistryDestination, record *ImageSetRecord) (*PruneResult, error) {
 	if record == nil || record.Problem != "" {
-		return nil, &mirroredError{advice.New(advice.Failure, "permit pushes to the repository of the records, and run again", "nothing was pruned, because the run is not recorded in the mirror")}
+		return nil, &mirroredError{err: advice.New(advice.Failure, "permit pushes to the repository of the records, and run again", "nothing was pruned, because the run is not recorded in the mirror")}
 	}
 	pruned, err := s.env.prune(ctx, &PruneOptions{Yes: true, Now: time.Now}, s, t, nil)
 	if pruned != nil && pruned.Deleted != nil {
 		s.audit(deletionEntries(pruned.Plan, pruned.Deleted, string(state.RunComplete))...)
 	}
 	if err != nil {
-		return pruned, &mirroredError{fmt.Errorf("everything was mirrored; pruning: %w", err)}
+		return pruned, &mirroredError{err: fmt.Errorf("everything was mirrored; pruning: %w", err)}
 	}
 	return pruned, nil
 }

@@ -86,7 +86,7 @@ func (s *Session) recordedClusters(ctx context.Context, t Destination, name stri
 		if err != nil {
 			return nil, err
 		}
-		s.before = &clustersBefore{name, c}
+		s.before = &clustersBefore{name: name, clusters: c}
 	}
 	return s.before.clusters, nil
 }
@@ -197,7 +197,7 @@ func (s *Session) findClusters(ctx context.Context, t Destination, p *plan.Plan,
 	if err != nil {
 		return err
 	}
-	s.clusters, err = clustersAfter(p, made, before)
+	s.recording, err = clustersAfter(p, made, before)
 	return err
 }
 

@@ -24,7 +24,7 @@ func (c *releaseClient) versions(ctx context.Context, arches []release.Arch) ([]
 	done := map[minor]bool{}
 	var found []ListedChannel
 	for n := 0; n <= lastProbed && len(found) == 0; n++ {
-		known[minor{4, n}] = kindsOfChannels[:1]
+		known[minor{major: 4, minor: n}] = kindsOfChannels[:1]
 		all, err := c.follow(ctx, known, done, arches)
 		if err != nil {
 			return nil, err
@@ -134,5 +134,5 @@ func parseMinor(text string) (minor, bool) {
 	major, rest, _ := strings.Cut(text, ".")
 	a, errA := strconv.Atoi(major)
 	b, errB := strconv.Atoi(rest)
-	return minor{a, b}, errA == nil && errB == nil
+	return minor{major: a, minor: b}, errA == nil && errB == nil
 }

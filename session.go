@@ -48,9 +48,9 @@ type Session struct {
 	auditing sync.Mutex
 	// graphs are the update graphs of catalogs that were published.
 	graphs state.Snapshots
-	// before is what the last run recorded of clusters, and clusters what this run records; either may be nil.
-	before   *clustersBefore
-	clusters *state.Clusters
+	// before is what the last run recorded of clusters, and recording what this run records; either may be nil.
+	before    *clustersBefore
+	recording *state.Clusters
 }
 
 // OpenSession opens and locks the workspace in a folder, and makes the client for the sources.

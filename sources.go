@@ -85,7 +85,7 @@ func (r *Sources) Close() error {
 // Plan returns what plans are made from.
 func (r *Sources) Plan() build.Sources {
 	return build.Sources{Images: r.Origin.Planning(), Files: LocalFiles{}, Store: r.cache, Databases: sqlite.Reader{}, Snapshots: r.snapshots, Tags: r.Origin, TagLists: r.Origin, Attachments: r.Origin,
-		Downloads: downloads{r.Origin}}
+		Downloads: downloads{Origin: r.Origin}}
 }
 
 // Catalogs returns what catalogs are read from.

@@ -134,7 +134,7 @@ func copyProgram(ctx context.Context, path string, p *AddedProgram, w io.Writer)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	hash := digest.SHA256.Digester()
-	if _, err := io.Copy(io.MultiWriter(w, hash.Hash()), cancelable{ctx, f}); err != nil {
+	if _, err := io.Copy(io.MultiWriter(w, hash.Hash()), cancelable{ctx: ctx, Reader: f}); err != nil {
 		return err
 	}
 	if hash.Digest() != p.SHA256 {
@@ -174,7 +174,7 @@ func readProgram(ctx context.Context, dir, name string, policy *sshsig.Policy) (
 		return nil, damaged("is too large")
 	}
 	hash := digest.SHA256.Digester()
-	if _, err := io.Copy(hash.Hash(), cancelable{ctx, f}); err != nil {
+	if _, err := io.Copy(hash.Hash(), cancelable{ctx: ctx, Reader: f}); err != nil {
 		return nil, err
 	}
 	p = &AddedProgram{File: name, Size: info.Size(), SHA256: hash.Digest(), NoChecksum: noChecksum}

@@ -258,7 +258,7 @@ func (s *fileSource) fillFrom(ctx context.Context, f MirroredFile, p *durable.Pa
 		n = 0
 	}
 	hashed := digest.SHA256.Hash()
-	if _, err := io.Copy(hashed, cancelable{ctx, io.NewSectionReader(p, 0, n)}); err != nil {
+	if _, err := io.Copy(hashed, cancelable{ctx: ctx, Reader: io.NewSectionReader(p, 0, n)}); err != nil {
 		return err
 	}
 	if err := p.Resume(n); err != nil {
@@ -289,7 +289,7 @@ func hasContent(ctx context.Context, root *os.Root, name string, f MirroredFile)
 		return false, nil
 	}
 	hash := digest.SHA256.Digester()
-	_, err = io.Copy(hash.Hash(), cancelable{ctx, have})
+	_, err = io.Copy(hash.Hash(), cancelable{ctx: ctx, Reader: have})
 	return hash.Digest() == f.SHA256, err
 }
 
