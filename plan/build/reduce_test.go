@@ -34,10 +34,10 @@ func (c *cached) Write(ctx context.Context, mediaType string, write func(io.Writ
 
 func (c *cached) Manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
 	c.mu.Lock()
-	built, raw := c.built[d], c.blobs[d]
+	built, raw, kind := c.built[d], c.blobs[d], c.types[d]
 	c.mu.Unlock()
 	if built {
-		return ocispec.Descriptor{MediaType: c.types[d], Digest: d, Size: int64(len(raw))}, raw, nil
+		return ocispec.Descriptor{MediaType: kind, Digest: d, Size: int64(len(raw))}, raw, nil
 	}
 	return c.fixture.Manifest(ctx, source, d)
 }

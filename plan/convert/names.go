@@ -82,7 +82,7 @@ func (n *names) addSource(source, repository, tag string, kind plan.ImageKind, w
 	case ref.Tag != "":
 		tag = ref.Tag
 	default:
-		tag = plan.DigestTag(ref.Digest)
+		tag = plan.ReferrersTag(ref.Digest)
 	}
 	name := ocarchive.Name{Repository: repository, Tag: tag}
 	n.sources[name] = ref.String()
@@ -127,13 +127,13 @@ func (n *names) addCatalog(op *imageset.Operator, links map[ocarchive.Name]diges
 	image := ocarchive.Name{Repository: repository, Tag: tag}
 	configs := below + "catalog-config/"
 	if tag == "" {
-		image.Tag = plan.DigestTag(original)
+		image.Tag = plan.ReferrersTag(original)
 	}
 	if len(op.Packages) > 0 || !op.Full {
 		filtered, sum, ok := n.filtered(repository, below+"filtered-catalogs/", links)
 		if ok {
 			n.replaced[image] = true
-			n.replaced[ocarchive.Name{Repository: repository, Tag: plan.DigestTag(original)}] = true
+			n.replaced[ocarchive.Name{Repository: repository, Tag: plan.ReferrersTag(original)}] = true
 			image.Tag, k.Built, configs = filtered, true, below+"filtered-catalogs/"+filtered+"/catalog-config/"
 			if tag == "" {
 				tag = plan.DigestTag(sum)
