@@ -72,9 +72,10 @@ type history struct {
 func newHistory(t *testing.T, seed uint64) *history {
 	t.Helper()
 	h := &history{
-		fixture: &fixture{t: t, dir: rt.TempDir(t), source: rt.Start(t, rt.Options{}), mirror: rt.Start(t, rt.Options{Alone: true, Sparse: true})},
+		fixture: &fixture{t: t, dir: rt.TempDir(t), source: rt.Start(t, rt.Options{}), mirror: rt.Start(t, rt.Options{Alone: true, Sparse: seed%3 == 0})},
 		r:       rand.New(rand.NewPCG(seed, 25)), sparse: seed%3 == 0, foreign: map[string]digest.Digest{}, attached: newAttached(),
 	}
+	h.script(false)
 	h.surroundings(h.write("registries.conf", ""), "")
 	for i := range h.at {
 		h.change(i)
@@ -222,17 +223,17 @@ func (h *history) begin(may bool, args ...string) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	kill, run := killable(cmd)
-	h.mirror.Script(rt.Rule{Nth: at, Action: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	h.script(true, rt.Rule{Nth: at, Action: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		kill()
 		if served {
-			next.ServeHTTP(w, r)
+			h.watch.serve(w, r, next)
 		}
 		rt.Reset()(w, r, next)
 	}})
 	err := run()
-	h.mirror.Script()
 	h.mirror.Shut()
 	h.mirror.Open()
+	h.script(false)
 	h.say("%s, killed at request %d (served %t): %v", args[0], at, served, err)
 	if err != nil && !strings.Contains(err.Error(), "killed") {
 		h.t.Fatalf("%v\n%s", err, &stderr)

@@ -123,14 +123,16 @@ func (h *history) checkMirror(after string) {
 		}
 	}
 	h.checkForeign(at, fail)
-	if !strings.Contains(after, "untagged") {
+	untagged := !strings.Contains(after, "untagged")
+	if untagged {
 		h.checkSubjects(fail)
 	}
-	h.checkLeft(allowed, fail)
+	h.checkLeft(allowed, untagged, fail)
 }
 
-// checkLeft checks that the mirror has nothing else, beside what belongs to that.
-func (h *history) checkLeft(allowed map[string]map[digest.Digest]bool, fail func(string, ...any)) {
+// checkLeft checks that the mirror has nothing else, beside what belongs to that, and lists of referrers that were
+// replaced, while the registry keeps what has no tag.
+func (h *history) checkLeft(allowed map[string]map[digest.Digest]bool, untagged bool, fail func(string, ...any)) {
 	h.t.Helper()
 	all, err := h.mirror.Repositories(".")
 	h.check(err)
@@ -149,7 +151,7 @@ func (h *history) checkLeft(allowed map[string]map[digest.Digest]bool, fail func
 		}
 		for _, d := range r.Manifests {
 			m := get(h.t, h.mirror, r.Name, d.String())
-			if m != nil && !allowed[r.Name][d] && !h.replaced[r.Name+"@"+d.String()] {
+			if m != nil && !allowed[r.Name][d] && !(untagged && h.watch.replaced[r.Name+"@"+d.String()]) {
 				fail("nobody wants %s@%s: %s", r.Name, d, m.raw)
 			}
 		}

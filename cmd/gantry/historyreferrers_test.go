@@ -21,13 +21,14 @@ type attached struct {
 	lists map[string][]ocispec.Descriptor
 	// subjects are the manifests of the mirror that others attached something to, by "repository@digest".
 	subjects map[string]bool
-	// replaced are the lists of the mirror in whose place others pushed a longer one, by "repository@digest". The
-	// specification does not ask them to delete the one before.
-	replaced map[string]bool
+	watch    listWatch
 }
 
 func newAttached() attached {
-	return attached{lists: map[string][]ocispec.Descriptor{}, subjects: map[string]bool{}, replaced: map[string]bool{}}
+	return attached{
+		lists: map[string][]ocispec.Descriptor{}, subjects: map[string]bool{},
+		watch: listWatch{now: map[string]watchedList{}, replaced: map[string]bool{}},
+	}
 }
 
 // fallbackTag returns the tag of the list of a manifest's referrers, and pinTag the one of an image pinned by digest.
@@ -45,9 +46,8 @@ func (h *history) listed(at *rt.Server, repository string, subject digest.Digest
 	return list
 }
 
-// attach adds a referrer of an image of the source and its entry in the list of referrers. It returns the entry and
-// the list before.
-func (h *history) attach(to *rt.Server, repository string, subject digest.Digest, text string) (entry ocispec.Descriptor, before *gotManifest) {
+// attach adds a referrer of an image of the source and its entry in the list of referrers, and returns that.
+func (h *history) attach(to *rt.Server, repository string, subject digest.Digest, text string) ocispec.Descriptor {
 	h.t.Helper()
 	_, name, _ := strings.Cut("/"+repository, "/org/")
 	raw := get(h.t, h.source, "org/"+name, subject.String())
@@ -56,11 +56,11 @@ func (h *history) attach(to *rt.Server, repository string, subject digest.Digest
 	})
 	h.check(err)
 	var list []ocispec.Descriptor
-	if before = h.listed(to, repository, subject); before != nil {
+	if before := h.listed(to, repository, subject); before != nil {
 		list = before.Manifests
 	}
 	h.check(to.Client().PushReferrersTag(h.t.Context(), repository, subject, append(list, entry)...))
-	return entry, before
+	return entry
 }
 
 // known returns an image that the source has or had: the current one, or one that is pinned.
@@ -81,7 +81,7 @@ func (h *history) refer() {
 	list := h.listed(h.source, imageOf(i), subject)
 	if list == nil || len(list.Manifests) == 0 || h.r.IntN(3) == 0 {
 		h.count++
-		entry, _ := h.attach(h.source, imageOf(i), subject, fmt.Sprint("late", h.count))
+		entry := h.attach(h.source, imageOf(i), subject, fmt.Sprint("late", h.count))
 		h.say("the source attached %s to app%d@%s", entry.Digest, i, subject)
 		return
 	}
@@ -146,13 +146,10 @@ func (h *history) foreigner() {
 
 // attachForeign lets another client attach something to an image in the mirror, or to one that may come later.
 func (h *history) attachForeign(repository string, subject digest.Digest, text string) {
-	entry, before := h.attach(h.mirror, repository, subject, text)
+	entry := h.attach(h.mirror, repository, subject, text)
 	key := repository + "@" + subject.String()
 	h.foreign[repository+"@"+entry.Digest.String()] = entry.Digest
 	h.lists[key] = append(h.lists[key], entry)
-	if before != nil {
-		h.replaced[repository+"@"+before.digest.String()] = true
-	}
 	present := get(h.t, h.mirror, repository, subject.String()) != nil
 	h.subjects[key] = h.subjects[key] || present
 	h.say("another client attached %s to %s (present: %t)", entry.Digest, key, present)
@@ -179,6 +176,7 @@ func (h *history) checkForeign(at func(string) map[digest.Digest]bool, fail func
 				fail("the list of referrers of %s does not have %s of another client", name, d.Digest)
 			}
 		}
+		h.closure(h.mirror, repository, fallbackTag(digest.Digest(subject)), at(repository))
 	}
 }
 

@@ -167,7 +167,7 @@ func TestPruneOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := &history{fixture: w}
-	referrer, _ := h.attach(w.mirror, "site/org/app00", app.digest, "sbom")
+	referrer := h.attach(w.mirror, "site/org/app00", app.digest, "sbom")
 	before := contentBelow(t, w.mirror, "elsewhere")
 	var u gantry.Unrecorded
 	if err := json.Unmarshal([]byte(w.must("prune", "--others", "-o", "json", w.docker("/site")).stdout), &u); err != nil {
