@@ -228,14 +228,14 @@ func (h *history) checkReferrers(repository string, i int, d digest.Digest, fail
 	}
 }
 
-// belongsToKept reports whether a manifest is a signature or a referrer, listed or not, of an image that prune keeps
-// because another client attached something to it. Prune keeps these together. The signature has a tag, and is left
+// belongsToKept reports whether a manifest is a signature or a referrer, listed or not, of an image that another client
+// attached something to, also if a killed run pushed these and not yet the image. Prune keeps them together. The signature has a tag, and is left
 // when the registry deletes the image, which has none.
 func (h *history) belongsToKept(r rt.Repository, d digest.Digest, m *gotManifest) bool {
-	for name, present := range h.subjects {
+	for name := range h.subjects {
 		repository, text, _ := strings.Cut(name, "@")
 		subject := digest.Digest(text)
-		if present && repository == r.Name && (m.Subject != nil && m.Subject.Digest == subject || r.Tags[fallbackTag(subject)+".sig"] == d) {
+		if repository == r.Name && (m.Subject != nil && m.Subject.Digest == subject || r.Tags[fallbackTag(subject)+".sig"] == d) {
 			return true
 		}
 	}
