@@ -17,19 +17,19 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
 // TestHistories makes random histories of a mirror: two image sets grow, shrink and pin images by digest, images change at
-// their source, other clients push tags and referrers, runs of mirror, prune and delete are killed at random requests. In
+// their source and gain and lose referrers, other clients push tags and referrers, also of images that come or are pinned
+// later, runs of mirror, prune and delete are killed at random requests. In
 // the end, both image sets are mirrored and pruned, and the registry collects garbage, without and with
 // --delete-untagged. Each time, everything that is wanted is complete, nothing of others changed, and nothing is left
 // that nobody wants. $GANTRY_HISTORIES is the number of histories, $GANTRY_HISTORY the seed of the only one.
 func TestHistories(t *testing.T) {
 	t.Parallel()
-	n, first := 3, uint64(time.Now().UnixNano()%1_000_000)*1000
+	n, first := 2, uint64(time.Now().UnixNano()%1_000_000)*1000
 	if !testing.Short() {
 		n = 20
 	}
@@ -48,11 +48,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// The images of a history: the first ones have no referrers, and are also pinned by digest.
-const (
-	historyImages   = 8
-	historyPinnable = 4
-)
+// historyImages is the number of images of a history.
+const historyImages = 6
 
 // A history is what happened to a mirror.
 type history struct {
@@ -64,13 +61,10 @@ type history struct {
 	versions [historyImages]int
 	// sets are the image sets: their images, and whether each is pinned to a digest ("" is the tag).
 	sets [2]map[int]digest.Digest
-	// pinned are the images that were ever pinned by digest: no other client attaches anything to them.
-	pinned map[digest.Digest]bool
-	// foreign are the manifests of others in the mirror, by "repository:tag" or "repository@digest", and lists their entries of lists of
-	// referrers, by "repository@subject".
+	// foreign are the manifests of others in the mirror, by "repository:tag" or "repository@digest".
 	foreign map[string]digest.Digest
-	lists   map[string][]digest.Digest
-	count   int
+	attached
+	count int
 	// sparse means that the second image set is one platform in a mirror of its own on the same registry.
 	sparse bool
 }
@@ -78,9 +72,10 @@ type history struct {
 func newHistory(t *testing.T, seed uint64) *history {
 	t.Helper()
 	h := &history{
-		fixture: &fixture{t: t, dir: rt.TempDir(t), source: rt.Start(t, rt.Options{}), mirror: rt.Start(t, rt.Options{Alone: true, Sparse: true})},
-		r:       rand.New(rand.NewPCG(seed, 25)), sparse: seed%3 == 0, pinned: map[digest.Digest]bool{}, foreign: map[string]digest.Digest{}, lists: map[string][]digest.Digest{},
+		fixture: &fixture{t: t, dir: rt.TempDir(t), source: rt.Start(t, rt.Options{}), mirror: rt.Start(t, rt.Options{Alone: true, Sparse: seed%3 == 0})},
+		r:       rand.New(rand.NewPCG(seed, 25)), sparse: seed%3 == 0, foreign: map[string]digest.Digest{}, attached: newAttached(),
 	}
+	h.script(false)
 	h.surroundings(h.write("registries.conf", ""), "")
 	for i := range h.at {
 		h.change(i)
@@ -142,34 +137,14 @@ func (h *history) change(i int) {
 	h.check(err)
 	h.at[i] = d
 	h.say("the source has another app%d: %s", i, d)
-	if i < historyPinnable {
-		return
-	}
 	if h.r.IntN(2) == 0 {
 		_, err := h.source.Client().PushSignature(h.t.Context(), imageOf(i), d, ".sig", name)
 		h.check(err)
 	}
-	if h.r.IntN(2) == 0 {
-		h.attach(h.source, imageOf(i), d, name)
+	for n := range h.r.IntN(3) {
+		h.attach(h.source, imageOf(i), d, fmt.Sprint(name, n))
 	}
 }
-
-// attach adds a referrer of a manifest and its entry in the list of referrers, and returns it.
-func (h *history) attach(to *rt.Server, repository string, subject digest.Digest, text string) digest.Digest {
-	raw := get(h.t, to, repository, subject.String())
-	r, err := to.Client().PushReferrer(h.t.Context(), repository, rt.Referrer{
-		Subject: ocispec.Descriptor{MediaType: raw.MediaType, Digest: subject, Size: int64(len(raw.raw))}, ArtifactType: "application/x-history", Text: text,
-	})
-	h.check(err)
-	var list []ocispec.Descriptor
-	if now := get(h.t, to, repository, fallbackTag(subject)); now != nil {
-		list = now.Manifests
-	}
-	h.check(to.Client().PushReferrersTag(h.t.Context(), repository, subject, append(list, r)...))
-	return r.Digest
-}
-
-func fallbackTag(subject digest.Digest) string { return "sha256-" + subject.Encoded() }
 
 // edit changes what an image set wants.
 func (h *history) edit(set int) {
@@ -182,9 +157,8 @@ func (h *history) edit(set int) {
 	for range most {
 		i := h.r.IntN(historyImages)
 		want[i] = ""
-		if i < historyPinnable && h.r.IntN(3) == 0 {
+		if h.r.IntN(3) == 0 {
 			want[i] = h.at[i]
-			h.pinned[h.at[i]] = true
 		}
 	}
 	var stanza strings.Builder
@@ -249,17 +223,17 @@ func (h *history) begin(may bool, args ...string) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	kill, run := killable(cmd)
-	h.mirror.Script(rt.Rule{Nth: at, Action: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	h.script(true, rt.Rule{Nth: at, Action: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		kill()
 		if served {
-			next.ServeHTTP(w, r)
+			h.watch.serve(w, r, next)
 		}
 		rt.Reset()(w, r, next)
 	}})
 	err := run()
-	h.mirror.Script()
 	h.mirror.Shut()
 	h.mirror.Open()
+	h.script(false)
 	h.say("%s, killed at request %d (served %t): %v", args[0], at, served, err)
 	if err != nil && !strings.Contains(err.Error(), "killed") {
 		h.t.Fatalf("%v\n%s", err, &stderr)
@@ -269,7 +243,7 @@ func (h *history) begin(may bool, args ...string) {
 // step does one thing at random.
 func (h *history) step() {
 	set := h.r.IntN(2)
-	switch h.r.IntN(10) {
+	switch h.r.IntN(11) {
 	case 0, 1, 2:
 		h.edit(set)
 		h.begin(true, h.mirrorArgs(set)...)
@@ -283,6 +257,8 @@ func (h *history) step() {
 		h.change(h.r.IntN(historyImages))
 	case 6:
 		h.remove(set)
+	case 7:
+		h.refer()
 	default:
 		h.foreigner()
 	}
@@ -307,30 +283,6 @@ func (h *history) remove(set int) {
 	delete(h.sets[set], gone)
 	text := h.read(h.setName(set) + ".yaml")
 	h.write(h.setName(set)+".yaml", strings.ReplaceAll(strings.ReplaceAll(text, "  - name: "+name+"\n"+onePlatform, ""), "  - name: "+name+"\n", ""))
-}
-
-// foreigner pushes a tag or a referrer of another client to a repository of the mirror.
-func (h *history) foreigner() {
-	i := h.r.IntN(historyImages)
-	repository := "m/" + imageOf(i)
-	h.count++
-	tag := fmt.Sprintf("site-%d", h.count)
-	now := get(h.t, h.mirror, repository, "v1")
-	switch kind := h.r.IntN(4); {
-	case kind == 0 && now != nil: // another tag for what was mirrored
-		_, err := h.mirror.Client().PushRaw(h.t.Context(), repository, tag, now.MediaType, now.raw)
-		h.check(err)
-		h.foreign[repository+":"+tag] = now.digest
-	case kind == 1 && now != nil && i >= historyPinnable && !h.pinned[now.digest]:
-		d := h.attach(h.mirror, repository, now.digest, tag)
-		h.foreign[repository+"@"+d.String()] = d
-		h.lists[repository+"@"+now.digest.String()] = append(h.lists[repository+"@"+now.digest.String()], d)
-	default:
-		d, err := h.mirror.Client().Push(h.t.Context(), repository, tag, h.content(tag, h.r.IntN(2) == 0))
-		h.check(err)
-		h.foreign[repository+":"+tag] = d
-	}
-	h.say("another client pushed %s:%s, or a referrer of %s", repository, tag, imageOf(i))
 }
 
 func (h *history) run() {

@@ -108,7 +108,7 @@ func (h *history) checkMirror(after string) {
 		for i, d := range set {
 			tag, name := "v1", "v1"
 			if d != "" {
-				tag, name = fallbackTag(d), d.String()
+				tag, name = pinTag(d), d.String()
 			}
 			repository := h.prefix(n) + "/" + imageOf(i)
 			wanted := get(h.t, h.source, imageOf(i), name)
@@ -118,33 +118,21 @@ func (h *history) checkMirror(after string) {
 			if _, err := h.mirror.Client().Pull(h.t.Context(), repository, tag); err != nil && h.prefix(n) == "m" { // the other one lacks platforms
 				fail("%v", err)
 			}
+			h.checkReferrers(repository, i, wanted.digest, fail)
 			h.closure(h.source, imageOf(i), name, at(repository))
 		}
 	}
-	for name, d := range h.foreign {
-		repository, tag, tagged := strings.Cut(name, ":site-")
-		if tag = "site-" + tag; !tagged {
-			repository, tag, _ = strings.Cut(name, "@")
-		}
-		if got, err := h.mirror.Client().Pull(h.t.Context(), repository, tag); err != nil || got.Digest != d {
-			fail("%s of another client is not %s: %v", name, d, err)
-		}
-		h.closure(h.mirror, repository, tag, at(repository))
+	h.checkForeign(at, fail)
+	untagged := !strings.Contains(after, "untagged")
+	if untagged {
+		h.checkSubjects(fail)
 	}
-	for name, entries := range h.lists {
-		repository, subject, _ := strings.Cut(name, "@")
-		list := get(h.t, h.mirror, repository, fallbackTag(digest.Digest(subject)))
-		for _, d := range entries {
-			if list == nil || !slices.ContainsFunc(list.Manifests, func(m ocispec.Descriptor) bool { return m.Digest == d }) {
-				fail("the list of referrers of %s does not have %s of another client", name, d)
-			}
-		}
-	}
-	h.checkLeft(allowed, fail)
+	h.checkLeft(allowed, untagged, fail)
 }
 
-// checkLeft checks that the mirror has nothing else, beside what belongs to that.
-func (h *history) checkLeft(allowed map[string]map[digest.Digest]bool, fail func(string, ...any)) {
+// checkLeft checks that the mirror has nothing else, beside what belongs to that, and lists of referrers that were
+// replaced, while the registry keeps what has no tag.
+func (h *history) checkLeft(allowed map[string]map[digest.Digest]bool, untagged bool, fail func(string, ...any)) {
 	h.t.Helper()
 	all, err := h.mirror.Repositories(".")
 	h.check(err)
@@ -163,12 +151,7 @@ func (h *history) checkLeft(allowed map[string]map[digest.Digest]bool, fail func
 		}
 		for _, d := range r.Manifests {
 			m := get(h.t, h.mirror, r.Name, d.String())
-			if m == nil || allowed[r.Name][d] {
-				continue
-			}
-			// Another client that adds a referrer pushes another list under the same tag. The one before is left to it.
-			replaced := m.MediaType == ocispec.MediaTypeImageIndex && slices.ContainsFunc(slices.Collect(maps.Keys(h.lists)), func(name string) bool { return strings.HasPrefix(name, r.Name+"@") })
-			if !replaced {
+			if m != nil && !allowed[r.Name][d] && !(untagged && h.watch.replaced[r.Name+"@"+d.String()]) && !h.belongsToKept(r, d, m) {
 				fail("nobody wants %s@%s: %s", r.Name, d, m.raw)
 			}
 		}

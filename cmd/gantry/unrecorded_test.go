@@ -185,7 +185,7 @@ func TestPruneOthers(t *testing.T) {
 	if !maps.Equal(got, wanted) {
 		t.Errorf("%v\nand not\n%v", got, wanted)
 	}
-	for _, s := range []string{"site/org/app00:v1", list, "site/org/app00@" + referrer.String(), "elsewhere/x", "site/org/app00:same"} {
+	for _, s := range []string{"site/org/app00:v1", list, "site/org/app00@" + referrer.Digest.String(), "elsewhere/x", "site/org/app00:same"} {
 		w.refuse(exitUsage, []string{"selects nothing"}, "prune", "--others", "--select", s, "--save", w.path("list.yaml"), w.docker("/site"))
 	}
 	w.refuse(exitUsage, []string{"--others deletes nothing"}, "prune", "--others", "--yes", w.docker("/site"))
@@ -200,7 +200,7 @@ func TestPruneOthers(t *testing.T) {
 	if now := w.left(); !slices.Equal(now, []string{"site/org/app00"}) {
 		t.Errorf("%v is left", now)
 	}
-	for _, name := range []string{"v1", "mine", "same", referrer.String(), fallbackTag(app.digest)} {
+	for _, name := range []string{"v1", "mine", "same", referrer.Digest.String(), fallbackTag(app.digest)} {
 		if _, err := c.Pull(t.Context(), "site/org/app00", name); err != nil {
 			t.Error(err)
 		}
