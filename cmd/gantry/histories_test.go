@@ -31,7 +31,7 @@ func TestHistories(t *testing.T) {
 	t.Parallel()
 	n, first := 2, uint64(time.Now().UnixNano()%1_000_000)*1000
 	if !testing.Short() {
-		n = 20
+		n = 8
 	}
 	if text := os.Getenv("GANTRY_HISTORIES"); text != "" {
 		n, _ = strconv.Atoi(text)
