@@ -32,7 +32,7 @@ func TestHistories(t *testing.T) {
 	t.Parallel()
 	n, first := 2, uint64(1000)
 	if !testing.Short() {
-		n = 8
+		n = 4
 	}
 	if text := os.Getenv("GANTRY_HISTORIES"); text != "" {
 		n, _ = strconv.Atoi(text)

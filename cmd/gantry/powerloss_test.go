@@ -36,7 +36,11 @@ func TestPowerLoss(t *testing.T) {
 		func(b []byte) []byte { return b[:len(b)/2] },
 		func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
 	}
+	all := os.Getenv("GANTRY_POWERLOSS") == "all" // the others take minutes
 	for i, damaged := range damagedSets(t, saved) {
+		if i%3 != 0 && !all {
+			continue
+		}
 		t.Run(damaged[0], func(t *testing.T) {
 			if err := os.RemoveAll(workspace); err != nil {
 				t.Fatal(err)
@@ -47,7 +51,7 @@ func TestPowerLoss(t *testing.T) {
 			for _, name := range damaged {
 				text, err := os.ReadFile(filepath.Join(saved, name))
 				if err == nil && len(text) > 0 {
-					err = os.WriteFile(filepath.Join(workspace, name), faults[i%len(faults)](text), 0o600)
+					err = os.WriteFile(filepath.Join(workspace, name), faults[i/3%len(faults)](text), 0o600)
 				}
 				if err != nil {
 					t.Fatal(err)
