@@ -151,7 +151,7 @@ func (h *history) checkLeft(allowed map[string]map[digest.Digest]bool, untagged 
 		}
 		for _, d := range r.Manifests {
 			m := get(h.t, h.mirror, r.Name, d.String())
-			if m != nil && !allowed[r.Name][d] && !(untagged && h.watch.replaced[r.Name+"@"+d.String()]) && !h.belongsToKept(r, d, m) {
+			if m != nil && !allowed[r.Name][d] && (!untagged || !h.watch.replaced[r.Name+"@"+d.String()]) && !h.belongsToKept(r, d, m) {
 				fail("nobody wants %s@%s: %s", r.Name, d, m.raw)
 			}
 		}
