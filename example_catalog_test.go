@@ -12,9 +12,11 @@ import (
 
 	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
+	"github.com/gantry-mirror/gantry/pkg/release/query"
 )
 
 // updateGraph is the answer of an update service: two releases, and an update between them.
@@ -27,10 +29,10 @@ const updateGraph = `{
 }`
 
 // A configuration is applied to its catalogs, and the results are written as folders.
-func ExampleFilterCatalogs() {
+func Example_filterCatalogs() {
 	s := newSite()
 	defer s.close()
-	result, err := gantry.FilterCatalogs(context.Background(), gantry.FilterOptions{
+	result, err := authoring.FilterCatalogs(context.Background(), authoring.FilterOptions{
 		Env:       s.env,
 		Selection: gantry.Selection{Config: s.path("imageset.yaml")},
 		Workspace: s.path("workspace"),
@@ -50,7 +52,7 @@ func ExampleFilterCatalogs() {
 }
 
 // The update graph of a channel is read from an update service.
-func ExampleReleaseGraph() {
+func Example_releaseGraph() {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, err := io.WriteString(w, updateGraph)
 		check(err)
@@ -58,7 +60,7 @@ func ExampleReleaseGraph() {
 	defer service.Close()
 	env := &gantry.Env{Getenv: func(name string) string { return map[string]string{"UPDATE_URL_OVERRIDE": service.URL}[name] }}
 	defer env.Close()
-	_, g, err := gantry.ReleaseGraph(context.Background(), gantry.ReleaseGraphOptions{Env: env, Channel: "stable-4.20"})
+	_, g, err := query.ReleaseGraph(context.Background(), query.ReleaseGraphOptions{Env: env, Channel: "stable-4.20"})
 	check(err)
 	fmt.Println(len(g.Nodes), "releases, the head is", g.Nodes[g.Head()].Version)
 	// Output:

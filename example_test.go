@@ -17,6 +17,7 @@ import (
 
 	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 // sourceOnce pushes the images of testdata/sample to a registry, which all examples read.
@@ -216,10 +217,10 @@ func ExampleServe() {
 }
 
 // A catalog is read from its image.
-func ExampleSources() {
+func Example_openCatalog() {
 	s := newSite()
 	defer s.close()
-	sources, err := s.env.OpenSources(s.path("workspace"))
+	sources, err := workspace.OpenSources(s.env, s.path("workspace"))
 	check(err)
 	defer sources.Close()
 	src, err := sources.Open(context.Background(), "registry.example.com/acme/operator-index:v4.20")

@@ -1,5 +1,6 @@
-// Package gantry mirrors Kubernetes operators and platform releases across an air gap. It contains
-// the verbs of the command gantry as functions over option structs.
+// Package gantry mirrors Kubernetes operators and platform releases across an air gap. It is the front
+// door of the library: what most programs need. Each verb has a package of its own below plan, mirror,
+// archive and pkg, with further functions and options.
 //
 // A configuration becomes a plan, and a plan is copied from a source to a destination:
 //
@@ -8,7 +9,7 @@
 //   - Verify compares a registry, an archive or a layout with what it should contain.
 //   - Serve is a read-only registry over the volumes of an archive.
 //   - Check reports whether operators and clusters can be updated with the content of a mirror.
-//   - InspectArchive, ListArchiveImages, CompareArchives and ExtractImages look into archives.
+//   - Prune deletes from a mirror what no image set needs.
 //
 // A destination is written as on the command line:
 //
@@ -24,184 +25,76 @@
 //
 // The functions print nothing. Logs, notices and progress go to the Env. Errors that a user can act
 // on have a kind and a hint: see package advice. Hints name options by their fields, such as
-// "set Options.CheckBlobs" for MirrorOptions.CheckBlobs.
+// Options.CheckBlobs.
 package gantry
 
 import (
-	"fmt"
-	"log/slog"
-	"os"
-	"sync"
+	"context"
 
-	"github.com/gantry-mirror/gantry/archive"
-	"github.com/gantry-mirror/gantry/mirror"
-	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/keychain"
-	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/pkg/remote"
-	"github.com/gantry-mirror/gantry/pkg/window"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/archive/serve"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/mirror/removal"
+	"github.com/gantry-mirror/gantry/mirror/verify"
+	"github.com/gantry-mirror/gantry/pkg/cluster/check"
+	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/plan/planning"
+	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
-// The schemes of destinations.
-const (
-	RegistryScheme = "docker://"
-	ArchiveScheme  = "file://"
-	LayoutScheme   = "oci://"
+type (
+	// An Env says how registries are reached, and where logs, notices and progress go. Its zero value reads
+	// credentials where podman and docker keep them, and logs and prints nothing.
+	Env = env.Env
+	// A Selection is a configuration, and files about what clusters run.
+	Selection = selection.Selection
+
+	// PlanOptions says what Plan plans. Config is required.
+	PlanOptions = planning.Options
+	// A PlanResult is a plan, and what it is compared with a destination.
+	PlanResult = planning.Result
+	// MirrorOptions says what Mirror copies, and where to. Destination is required, and one of Config,
+	// Plan, From and Repair.
+	MirrorOptions = mirroring.Options
+	// A MirrorResult is what was copied and published.
+	MirrorResult = mirroring.Result
+	// VerifyOptions says what Verify reads.
+	VerifyOptions = verify.Options
+	// A VerifyResult lists what is missing or differs.
+	VerifyResult = verify.Result
+	// ServeOptions says what Serve serves. Archive is required.
+	ServeOptions = serve.Options
+	// Serving describes a registry that serves an archive.
+	Serving = serve.Serving
+	// CheckOptions says what Check checks.
+	CheckOptions = check.Options
+	// A CheckResult has the verdicts.
+	CheckResult = check.Result
+	// PruneOptions says what Prune removes from a mirror. Mirror is required.
+	PruneOptions = removal.PruneOptions
+	// A PruneResult is what would be deleted, or what was.
+	PruneResult = removal.PruneResult
 )
 
-// DefaultWorkspace is the workspace of options that name none.
-const DefaultWorkspace = "gantry-workspace"
+// Plan resolves a configuration to a plan. With a destination, it also says what a run would copy and
+// replace there. It copies nothing.
+func Plan(ctx context.Context, o PlanOptions) (*PlanResult, error) { return planning.Make(ctx, o) }
 
-// SharedCache is the folder of the cache in Env.CacheDir.
-const SharedCache = "gantry-cache"
-
-// An Env is what a program gives to the functions of this package: how registries are reached, and
-// where logs, notices and progress go. The zero value reads credentials where podman and docker keep
-// them, and logs and prints nothing.
-//
-// An Env makes clients and keeps their connections: use one Env for the calls of one program, and
-// Close it at the end. It must not be copied after its first use.
-type Env struct {
-	Registries
-	// Log receives what is done in detail. Nil logs nothing.
-	Log *slog.Logger
-	// Say receives notices for people, each a line without its end. Nil drops them.
-	Say func(text string)
-	// Warn receives what people have to know. Nil drops it.
-	Warn func(text string)
-	// Observer follows the run. Nil follows nothing.
-	Observer Observer
-	// Getenv reads the environment. The default is os.Getenv.
-	Getenv func(name string) string
-	// Home is the user's home folder. The default is the one of the environment.
-	Home string
-	// MachineConfig is the folder of the machine's configuration, beside the user's. The default is
-	// /etc/gantry.
-	MachineConfig string
-	// StateDir is a folder of the user, beside all workspaces, that keeps which workspace was last used
-	// for a destination. Without it, nothing is kept.
-	StateDir string
-	// CacheDir is a folder for the cache of all workspaces, in its folder SharedCache. The default is a
-	// cache in each workspace.
-	CacheDir string
-	// HelmRenderer is the program that renders Helm charts. The default is gantry-helm beside the running
-	// program, or in PATH.
-	HelmRenderer string
-	// TuneWindow changes the gate of MirrorOptions.Window. Tests set clocks with it.
-	TuneWindow func(*window.Gate)
-
-	mu        sync.Mutex
-	clients   []sideClient
-	exposed   sync.Map                      // files that warnExposed warned of
-	keychains map[string]*keychain.Keychain // by the file that was named
-	warned    map[string]bool               // the configurations whose warnings were sent, by file
+// Mirror copies content to a registry, an archive or a layout. Its error is nil only if everything that
+// was planned is there.
+func Mirror(ctx context.Context, o MirrorOptions) (*MirrorResult, error) {
+	return mirroring.Run(ctx, o)
 }
 
-// An Observer follows a run. Its methods are called by one goroutine at a time. They delay the run,
-// so they should return at once.
-type Observer interface {
-	// Progress begins to show how far something is, until stop is called. What is a participle:
-	// "planning".
-	Progress(what string, read func() progress.Reading) (stop func())
-	// Copy begins to show the copy of a plan, or of a part of it, until end is called.
-	Copy(c Copy) (end func())
-	// Archive is called with each archive that is opened for reading, before anything is read
-	// from it. Its Signature says who signed it.
-	Archive(a *archive.Archive)
-}
+// Verify compares a registry, an archive or a layout with what it should contain. Anything that is
+// missing or differs is an error of kind advice.Mismatch.
+func Verify(ctx context.Context, o VerifyOptions) (*VerifyResult, error) { return verify.Run(ctx, o) }
 
-// A Copy is a copy of a plan that has begun.
-type Copy struct {
-	Plan *plan.Plan
-	// Meter counts what is copied. An Observer of single blobs and images may be set on it.
-	Meter *mirror.Meter
-	// Name returns what an image is called at the destination, or "" if it has no name there.
-	Name func(result mirror.ImageResult) string
-}
+// Serve serves an archive as a registry to pull from, until ctx ends.
+func Serve(ctx context.Context, o ServeOptions) error { return serve.Run(ctx, o) }
 
-// orDefault returns e, or an Env for one call if e is nil. Call done at its end.
-func (e *Env) orDefault() (env *Env, done func()) {
-	if e != nil {
-		return e, func() {}
-	}
-	env = &Env{}
-	return env, env.Close
-}
+// Check reports whether operators and clusters can be updated with the content of a mirror, an archive or
+// a configuration.
+func Check(ctx context.Context, o CheckOptions) (*CheckResult, error) { return check.Run(ctx, o) }
 
-// Close closes idle connections.
-func (e *Env) Close() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, c := range e.clients {
-		c.Close()
-	}
-}
-
-// Retries returns how many requests were repeated so far.
-func (e *Env) Retries() int64 {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var n int64
-	for _, c := range e.clients {
-		n += c.Stats().Retries
-	}
-	return n
-}
-
-// A sideClient is a client and the side of a run that it serves.
-type sideClient struct {
-	*remote.Client
-	side remote.Side
-}
-
-func (e *Env) logger() *slog.Logger {
-	if e.Log == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return e.Log
-}
-
-func (e *Env) getenv(name string) string {
-	if e.Getenv != nil {
-		return e.Getenv(name)
-	}
-	return os.Getenv(name)
-}
-
-// say sends a notice.
-func (e *Env) say(format string, args ...any) {
-	if e.Say != nil {
-		e.Say(fmt.Sprintf(format, args...))
-	}
-}
-
-// warn sends a warning.
-func (e *Env) warn(format string, args ...any) {
-	if e.Warn != nil {
-		e.Warn(fmt.Sprintf(format, args...))
-	}
-}
-
-// show begins to show how far something is, until stop is called.
-func (e *Env) show(what string, read func() progress.Reading) (stop func()) {
-	if e.Observer == nil {
-		return func() {}
-	}
-	return e.Observer.Progress(what, read)
-}
-
-// opened passes an archive to the observer.
-func (e *Env) opened(a *archive.Archive) {
-	if e.Observer != nil {
-		e.Observer.Archive(a)
-	}
-}
-
-// inputf returns an error about an option or a file that it names.
-func inputf(format string, args ...any) error { return advice.New(advice.Input, "", format, args...) }
-
-// inputHint is inputf with a hint.
-func inputHint(hint, format string, args ...any) error {
-	return advice.New(advice.Input, hint, format, args...)
-}
+// Prune deletes from a mirror what no image set needs, or lists it, unless PruneOptions.Yes is set.
+func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) { return removal.Prune(ctx, o) }

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/open"
 )
 
 const archiveHelp = `Each file://DIR is a folder with files of the archive. Name all folders if its volumes
@@ -49,9 +49,9 @@ func (f *archiveFlags) addFlags(fs *pflag.FlagSet) {
 }
 
 // options returns the options that select the archive in the folders that args name.
-func (f *archiveFlags) options(a *app, args []string) (gantry.ArchiveOptions, error) {
+func (f *archiveFlags) options(a *app, args []string) (open.Options, error) {
 	read, err := a.reading(&f.trust)
-	return gantry.ArchiveOptions{Env: a.environment(&registryFlags{}), Folders: args, Sequence: f.sequence, Read: read}, err
+	return open.Options{Env: a.environment(&registryFlags{}), Folders: args, Sequence: f.sequence, Read: read}, err
 }
 
 // result prints a result: as JSON, or as text.

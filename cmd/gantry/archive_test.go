@@ -15,8 +15,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -150,7 +150,7 @@ func TestArchiveInspect(t *testing.T) {
 	if strings.Contains(o.stdout, "Missing") || strings.Contains(o.stdout, "Other archives in the folder") {
 		t.Errorf("a whole archive:\n%s", o.stdout)
 	}
-	got := decoded[gantry.Inspection](t, w.looked(exitOK, "archive", "inspect", disk, "-o", "json").stdout)
+	got := decoded[inspect.Inspection](t, w.looked(exitOK, "archive", "inspect", disk, "-o", "json").stdout)
 	if got.Sequence != 1 || got.Set != info.Set || got.Name != "imageset" || len(got.Sets) != 1 || got.Missing != 0 || got.Signature == nil || got.Signature.Key != fingerprint {
 		t.Errorf("%+v", got)
 	}
@@ -167,7 +167,7 @@ func TestArchiveInspect(t *testing.T) {
 	}
 	o = w.looked(exitOK, "archive", "inspect", disk, fileScheme+w.path("second"))
 	w.says(o.stdout, w.path("second/renamed"), "Missing\n")
-	got = decoded[gantry.Inspection](t, w.looked(exitOK, "archive", "inspect", disk, "-o", "json").stdout)
+	got = decoded[inspect.Inspection](t, w.looked(exitOK, "archive", "inspect", disk, "-o", "json").stdout)
 	if got.Missing != 2 || got.Sets[0].Volumes[1].Path != "" || got.Sets[0].Volumes[1].Problem != "missing" {
 		t.Errorf("%+v", got)
 	}
@@ -199,13 +199,13 @@ func TestArchiveInspectChain(t *testing.T) {
 	keep := p.Images[0].Digest
 	part := &archive.Base{Sets: []state.SetRef{info.SetRef}, Has: func(d digest.Digest) bool { return d != keep }}
 	third := w.follow("third", have, archive.Options{Base: part}, slices.Collect(mirror.Content(p)))
-	got := decoded[gantry.ArchiveImages](t, w.looked(exitOK, "archive", "list", third, "-o", "json").stdout)
+	got := decoded[inspect.ArchiveImages](t, w.looked(exitOK, "archive", "list", third, "-o", "json").stdout)
 	for _, x := range got.Images {
 		if x.Here != airgap.InEarlier {
 			t.Errorf("%s is listed as present: %q", x.Name, x.Here)
 		}
 	}
-	got = decoded[gantry.ArchiveImages](t, w.looked(exitOK, "archive", "list", third, disk, "-o", "json").stdout)
+	got = decoded[inspect.ArchiveImages](t, w.looked(exitOK, "archive", "list", third, disk, "-o", "json").stdout)
 	for _, x := range got.Images {
 		if x.Here != airgap.Available {
 			t.Errorf("with both folders, %s is here: %q", x.Name, x.Here)

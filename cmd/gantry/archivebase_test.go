@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -152,7 +152,7 @@ func TestLostDisk(t *testing.T) {
 	m.says(o.stdout, "Sequence 3 omits", "the site has according to its receipt, which covers the sequences up to 1")
 	m.must(m.importArgs("site", 3)...)
 	m.verify("site", acme, 4)
-	r := m.readReceipt(m.path("at-site/receipts/" + (&gantry.RegistryDestination{RegistryPath: m.destination("/site")}).Key() + "/ops.json"))
+	r := m.readReceipt(m.path("at-site/receipts/" + (&site.RegistryDestination{RegistryPath: m.destination("/site")}).Key() + "/ops.json"))
 	if len(r.Sets) != 2 || r.Sets[1].Sequence != 3 {
 		t.Errorf("the receipt has %v", r.Sets)
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/archive/foreign"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 )
 
@@ -50,7 +50,7 @@ What the archives do not tell is in the notes of the plan, which the command pri
 		return a.archiveConvert(cmd.Context(), &f, args)
 	}
 	c.Flags().StringVar(&f.to, "to", "", "folder that the archive is written to")
-	c.Flags().StringVar(&f.name, "name", gantry.ConvertedName, "name of the series of archives")
+	c.Flags().StringVar(&f.name, "name", foreign.ConvertedName, "name of the series of archives")
 	c.Flags().StringVar(&f.volumeSize, "volume-size", "", "maximum size of volumes: 4GiB, 4.7GB, cd, fat32, dvd, dvd-dl, bd or bd-dl")
 	f.sign.addFlags(c.Flags(), "sign the archive")
 	f.encrypt.addFlags(c.Flags())
@@ -65,7 +65,7 @@ func (a *app) archiveConvert(ctx context.Context, f *archiveConvertFlags, args [
 	if f.to == "" {
 		return usageHint("name a folder with --to", "no folder for the archive")
 	}
-	o := gantry.ConvertArchiveOptions{Env: a.environment(&registryFlags{}), Folders: args, To: f.to, Name: f.name}
+	o := foreign.ConvertArchiveOptions{Env: a.environment(&registryFlags{}), Folders: args, To: f.to, Name: f.name}
 	var err error
 	if f.volumeSize != "" {
 		if o.VolumeSize, err = archive.ParseVolumeSize(f.volumeSize); err != nil {
@@ -78,7 +78,7 @@ func (a *app) archiveConvert(ctx context.Context, f *archiveConvertFlags, args [
 	if o.EncryptTo, err = a.encryption(&f.encrypt); err != nil {
 		return err
 	}
-	result, err := gantry.ConvertArchive(ctx, o)
+	result, err := foreign.ConvertArchive(ctx, o)
 	if result == nil {
 		return err
 	}

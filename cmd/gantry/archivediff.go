@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 )
 
@@ -57,7 +57,7 @@ func (a *app) archiveDiff(ctx context.Context, f *archiveDiffFlags, args []strin
 	if err != nil {
 		return err
 	}
-	d, err := gantry.CompareArchives(ctx, gantry.CompareArchivesOptions{Folders: args, Sequence: f.sequences, Read: read})
+	d, err := inspect.CompareArchives(ctx, inspect.CompareArchivesOptions{Folders: args, Sequence: f.sequences, Read: read})
 	if err != nil {
 		return err
 	}

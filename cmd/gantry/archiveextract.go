@@ -7,7 +7,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/extract"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror"
 )
@@ -96,8 +96,8 @@ func (a *app) archiveExtract(ctx context.Context, f *archiveExtractFlags, args [
 	if f.to == toStdout {
 		f.to = ""
 	}
-	content := gantry.ExtractContentOptions{Digest: digest.Digest(f.digest), To: f.to, Output: a.stdout}
-	images := gantry.ExtractOptions{Images: f.images, To: f.to, Bases: f.bases, MaxNestedPaths: f.maxNestedPaths}
+	content := extract.ContentOptions{Digest: digest.Digest(f.digest), To: f.to, Output: a.stdout}
+	images := extract.Options{Images: f.images, To: f.to, Bases: f.bases, MaxNestedPaths: f.maxNestedPaths}
 	check := images.Check
 	if f.digest != "" {
 		check = content.Check
@@ -110,12 +110,12 @@ func (a *app) archiveExtract(ctx context.Context, f *archiveExtractFlags, args [
 		return err
 	}
 	if f.digest != "" {
-		content.ArchiveOptions = archive
-		return gantry.ExtractContent(ctx, content)
+		content.Options = archive
+		return extract.Content(ctx, content)
 	}
-	images.ArchiveOptions = archive
+	images.Options = archive
 	images.Env = a.environment(&f.registry)
-	result, err := gantry.ExtractImages(ctx, images)
+	result, err := extract.Images(ctx, images)
 	if result == nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (a *app) extractFiles(ctx context.Context, f *archiveExtractFlags, args []s
 	if err != nil {
 		return err
 	}
-	result, err := gantry.ExtractFiles(ctx, gantry.ExtractFilesOptions{ArchiveOptions: archive, Names: f.file, To: f.files, Force: f.force})
+	result, err := extract.Files(ctx, extract.FilesOptions{Options: archive, Names: f.file, To: f.files, Force: f.force})
 	if result == nil || err != nil && len(result.Files)+len(result.Tools) == 0 {
 		return err
 	}
@@ -138,7 +138,7 @@ func (a *app) extractFiles(ctx context.Context, f *archiveExtractFlags, args []s
 }
 
 // showExtracted prints what was extracted on stdout, and what was not on stderr.
-func (a *app) showExtracted(r *gantry.Extracted) error {
+func (a *app) showExtracted(r *extract.Extracted) error {
 	if a.output == outputJSON {
 		return a.encode(r)
 	}

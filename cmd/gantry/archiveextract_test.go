@@ -15,7 +15,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/extract"
+	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
@@ -28,11 +29,11 @@ func TestArchiveList(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, registrytest.Options{})
 	disk, have, p := w.disk("disk")
-	got := decoded[gantry.ArchiveImages](t, w.looked(exitOK, "archive", "list", disk, "-o", "json").stdout)
-	var want []gantry.ArchivedImage
+	got := decoded[inspect.ArchiveImages](t, w.looked(exitOK, "archive", "list", disk, "-o", "json").stdout)
+	var want []inspect.ArchivedImage
 	for _, img := range p.Images {
 		for _, tag := range img.Tags {
-			want = append(want, gantry.ArchivedImage{Name: img.Repository + ":" + tag, Kind: img.Kind, Digest: img.Digest, Size: img.Size, Source: img.Source, Here: airgap.Available})
+			want = append(want, inspect.ArchivedImage{Name: img.Repository + ":" + tag, Kind: img.Kind, Digest: img.Digest, Size: img.Size, Source: img.Source, Here: airgap.Available})
 		}
 	}
 	if diff := cmp.Diff(want, got.Images); diff != "" {
@@ -48,14 +49,14 @@ func TestArchiveList(t *testing.T) {
 		"*/operator-index:v4.20": 1, "*operator-index*": 2, string(img.Digest): 1, img.Source: 1, "acme/operator-index": 1,
 		"nothing*": 0, "?acme/operator-index:v4.20": 0, "acme/operator-inde?:v4.20": 1, "acme.operator-index:v4.20": 0,
 	} {
-		got := decoded[gantry.ArchiveImages](t, w.looked(exitOK, "archive", "list", disk, "-o", "json", "--filter", pattern).stdout)
+		got := decoded[inspect.ArchiveImages](t, w.looked(exitOK, "archive", "list", disk, "-o", "json", "--filter", pattern).stdout)
 		if len(got.Images) < some || some == 0 && len(got.Images) > 0 || len(got.Images) == len(want) {
 			t.Errorf("--filter %s lists %d images, want %d", pattern, len(got.Images), some)
 		}
 	}
 
 	// --blobs lists volume and offset.
-	content := decoded[gantry.ArchiveContent](t, w.looked(exitOK, "archive", "list", disk, "--blobs", "-o", "json").stdout).Content
+	content := decoded[inspect.ArchiveContent](t, w.looked(exitOK, "archive", "list", disk, "--blobs", "-o", "json").stdout).Content
 	if len(content) != have.Selected().Content {
 		t.Errorf("%d entries, want %d", len(content), have.Selected().Content)
 	}
@@ -69,8 +70,8 @@ func TestArchiveList(t *testing.T) {
 			t.Errorf("%+v: there is %s, %v", x, got, err)
 		}
 	}
-	only := decoded[gantry.ArchiveContent](t, w.looked(exitOK, "archive", "list", disk, "--blobs", "-o", "json", "--filter", "*.0002.tar").stdout).Content
-	if len(only) == 0 || slices.ContainsFunc(only, func(x gantry.ArchivedContent) bool { return x.Volume != "gantry-000001.0002.tar" }) {
+	only := decoded[inspect.ArchiveContent](t, w.looked(exitOK, "archive", "list", disk, "--blobs", "-o", "json", "--filter", "*.0002.tar").stdout).Content
+	if len(only) == 0 || slices.ContainsFunc(only, func(x inspect.ArchivedContent) bool { return x.Volume != "gantry-000001.0002.tar" }) {
 		t.Errorf("volume 2 has %+v", only)
 	}
 
@@ -85,7 +86,7 @@ func TestArchiveList(t *testing.T) {
 	}
 	broken := holders[lost.Digest][0]
 	yes, no := 0, 0
-	for _, x := range decoded[gantry.ArchiveImages](t, w.looked(exitOK, "archive", "list", disk, "-o", "json").stdout).Images {
+	for _, x := range decoded[inspect.ArchiveImages](t, w.looked(exitOK, "archive", "list", disk, "-o", "json").stdout).Images {
 		switch {
 		case x.Here == airgap.Unavailable:
 			no++
@@ -107,8 +108,8 @@ func TestArchiveParts(t *testing.T) {
 	w := newFixture(t, registrytest.Options{})
 	disk := fileScheme + w.path("disk")
 	w.must("mirror", "-c", w.path("imageset.yaml"), disk, "--volume-size", "0.07MB", "--name", "parts")
-	parts := map[digest.Digest][]gantry.ArchivedContent{}
-	for _, x := range decoded[gantry.ArchiveContent](t, w.looked(exitOK, "archive", "list", disk, "--blobs", "-o", "json").stdout).Content {
+	parts := map[digest.Digest][]inspect.ArchivedContent{}
+	for _, x := range decoded[inspect.ArchiveContent](t, w.looked(exitOK, "archive", "list", disk, "--blobs", "-o", "json").stdout).Content {
 		if x.Parts > 0 {
 			parts[x.Digest] = append(parts[x.Digest], x)
 		}
@@ -195,7 +196,7 @@ func TestArchiveExtract(t *testing.T) {
 	if got := listingOf(t, to); len(got) < 2 || got["acme/operator-index:v4.20"] == "" || got[img.Repository+":"+img.Tags[0]] != string(img.Digest) {
 		t.Errorf("%v", got)
 	}
-	got := decoded[gantry.Extracted](t, w.looked(exitOK, "archive", "extract", disk, "--to", to, "--output", "json").stdout)
+	got := decoded[extract.Extracted](t, w.looked(exitOK, "archive", "extract", disk, "--to", to, "--output", "json").stdout)
 	if got.To != to || len(got.Images) != len(all) || len(got.Report.Failed) > 0 {
 		t.Errorf("%+v", got)
 	}
@@ -302,8 +303,8 @@ func TestArchiveDiff(t *testing.T) {
 	if o.stderr != "" {
 		t.Errorf("a difference is no error: %s", o.stderr)
 	}
-	got := decoded[gantry.ArchiveDifference](t, w.looked(exitSomething, "archive", "diff", disk, second, "-o", "json").stdout)
-	back := decoded[gantry.ArchiveDifference](t, w.looked(exitSomething, "archive", "diff", second, disk, "-o", "json").stdout)
+	got := decoded[inspect.ArchiveDifference](t, w.looked(exitSomething, "archive", "diff", disk, second, "-o", "json").stdout)
+	back := decoded[inspect.ArchiveDifference](t, w.looked(exitSomething, "archive", "diff", second, disk, "-o", "json").stdout)
 	if len(got.Removed) == 0 || len(got.Removed) != len(back.Added) || len(got.Added) != len(back.Removed) || len(got.Changed) != len(back.Changed) ||
 		got.RemovedBytes != back.NewBytes || got.NewBytes != back.RemovedBytes || got.RemovedBytes == 0 || got.RemovedContent != back.NewContent {
 		t.Errorf("%+v\n%+v", got, back)
@@ -327,7 +328,7 @@ func TestArchiveDiff(t *testing.T) {
 		{[]string{"--sequence", "1,0"}, 1, 3, exitOK}, {[]string{months, "--sequence", "2,1"}, 2, 1, exitSomething},
 	} {
 		o := w.looked(tc.code, append([]string{"archive", "diff", months, "-o", "json"}, tc.args...)...)
-		if got := decoded[gantry.ArchiveDifference](t, o.stdout); got.Old.Sequence != tc.old || got.New.Sequence != tc.new || got.Empty() != (tc.code == exitOK) {
+		if got := decoded[inspect.ArchiveDifference](t, o.stdout); got.Old.Sequence != tc.old || got.New.Sequence != tc.new || got.Empty() != (tc.code == exitOK) {
 			t.Errorf("%v: %+v", tc.args, got)
 		}
 	}
@@ -338,6 +339,6 @@ func TestArchiveDiff(t *testing.T) {
 	changed.Images = slices.Clone(p.Images)
 	other := p.Images[1].Digest
 	changed.Images[0].Digest = other
-	d := gantry.ArchiveDifference{Difference: *plan.Compare(p.Outline(), changed.Outline())}
+	d := inspect.ArchiveDifference{Difference: *plan.Compare(p.Outline(), changed.Outline())}
 	w.says(view.ArchiveDifference(&d), "Changed: 1 image\n", view.Short(other)+", was "+view.Short(p.Images[0].Digest))
 }

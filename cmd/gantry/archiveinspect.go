@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 )
 
@@ -42,7 +42,7 @@ func (a *app) archiveInspect(ctx context.Context, f *archiveFlags, form string, 
 	if err != nil {
 		return err
 	}
-	result, err := gantry.InspectArchive(ctx, o)
+	result, err := inspect.Archive(ctx, o)
 	if err != nil {
 		return err
 	}

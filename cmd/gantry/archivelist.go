@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 )
 
@@ -56,15 +56,15 @@ func (a *app) archiveList(ctx context.Context, f *archiveListFlags, args []strin
 	if err != nil {
 		return err
 	}
-	o := gantry.ArchiveListOptions{ArchiveOptions: archive, Filter: f.filter}
+	o := inspect.ArchiveListOptions{Options: archive, Filter: f.filter}
 	if f.blobs {
-		content, err := gantry.ListArchiveContent(o)
+		content, err := inspect.ListArchiveContent(o)
 		if err != nil {
 			return err
 		}
 		return a.result(content, func() string { return view.ArchiveContent(content, a.columns()) })
 	}
-	images, err := gantry.ListArchiveImages(ctx, o)
+	images, err := inspect.ListArchiveImages(ctx, o)
 	if err != nil {
 		return err
 	}

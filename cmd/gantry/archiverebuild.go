@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/rebuild"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 )
 
@@ -52,7 +52,7 @@ func (a *app) archiveRebuild(ctx context.Context, f *archiveFlags, form, to stri
 	if err != nil {
 		return err
 	}
-	result, err := gantry.RebuildArchive(ctx, gantry.RebuildArchiveOptions{ArchiveOptions: o, To: to})
+	result, err := rebuild.Archive(ctx, rebuild.Options{Options: o, To: to})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/rebuild"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -36,7 +36,7 @@ func TestRebuild(t *testing.T) {
 		t.Errorf("without a volume, mirror --from ended with %d", o.code)
 	}
 	w.says(o.stderr, second, "gantry archive rebuild")
-	got := decoded[gantry.RebuiltArchive](t, w.looked(exitOK, "archive", "rebuild", disk, "--output", "json").stdout)
+	got := decoded[rebuild.Result](t, w.looked(exitOK, "archive", "rebuild", disk, "--output", "json").stdout)
 	if len(got.Volumes) != 1 || got.Volumes[0].Name != second || got.Sequence != 1 {
 		t.Errorf("%+v", got)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/open"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/durable"
@@ -55,7 +55,7 @@ func (a *app) archiveRepairRequest(ctx context.Context, f *archiveFlags, to stri
 	if err != nil {
 		return err
 	}
-	request, damage, err := gantry.RequestRepair(ctx, o)
+	request, damage, err := open.RequestRepair(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
+	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
 // buildFlags are the flags of gantry catalog build.
@@ -40,7 +41,7 @@ the base. The same catalog and base give the same digest.
 	}
 	f.registryFlags.addFlags(c.Flags())
 	f.addCacheDir(c.Flags())
-	c.Flags().StringVar(&f.workspace, "workspace", gantry.DefaultWorkspace, "folder whose cache is used, if it exists")
+	c.Flags().StringVar(&f.workspace, "workspace", env.DefaultWorkspace, "folder whose cache is used, if it exists")
 	c.Flags().StringVar(&f.base, "base", "", "base image, such as one with opm (default: none)")
 	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
 	return c
@@ -50,7 +51,7 @@ func (a *app) catalogBuild(ctx context.Context, f buildFlags, arg, dest string) 
 	if err := a.form(f.form, outputText, outputJSON); err != nil {
 		return err
 	}
-	built, err := gantry.BuildCatalog(ctx, gantry.BuildOptions{
+	built, err := authoring.BuildCatalog(ctx, authoring.BuildOptions{
 		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg, Base: f.base, Destination: dest,
 	})
 	if err != nil {

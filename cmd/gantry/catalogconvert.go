@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
 )
 
@@ -29,7 +29,7 @@ refused.
   gantry catalog convert quay.io/org/catalog:v4.20 --output-dir catalog --files yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.catalogConvert(cmd.Context(), f, gantry.ConvertOptions{Catalog: args[0], OutputDir: dir, Files: folder.Form(files), Migrate: migrate})
+			return a.catalogConvert(cmd.Context(), f, authoring.ConvertOptions{Catalog: args[0], OutputDir: dir, Files: folder.Form(files), Migrate: migrate})
 		},
 	}
 	f.addFlags(c.Flags())
@@ -39,9 +39,9 @@ refused.
 	return c
 }
 
-func (a *app) catalogConvert(ctx context.Context, f readFlags, o gantry.ConvertOptions) error {
+func (a *app) catalogConvert(ctx context.Context, f readFlags, o authoring.ConvertOptions) error {
 	o.Env, o.Workspace = a.environment(&f.registryFlags), f.workspace
-	converted, err := gantry.ConvertCatalog(ctx, o)
+	converted, err := authoring.ConvertCatalog(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/catalog/author"
+	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 )
 
@@ -55,7 +55,7 @@ func (a *app) catalogDeprecate(ctx context.Context, f deprecateFlags, dir, name 
 		return usagef("give --channel or --bundle, not both")
 	}
 	target := author.Target{Channel: f.channel, Bundle: f.bundle}
-	if err := gantry.DeprecateCatalog(ctx, gantry.DeprecateOptions{Folder: dir, Package: name, Target: target, Message: f.message}); err != nil {
+	if err := authoring.DeprecateCatalog(ctx, authoring.DeprecateOptions{Folder: dir, Package: name, Target: target, Message: f.message}); err != nil {
 		return err
 	}
 	if a.output == outputJSON {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog/diff"
 )
 
@@ -38,7 +38,7 @@ func (a *app) catalogDiff(ctx context.Context, f readFlags, form string, exitCod
 	if err := a.form(form, outputText, outputJSON, outputYAML); err != nil {
 		return err
 	}
-	d, err := gantry.CompareCatalogs(ctx, gantry.CompareCatalogsOptions{Env: a.environment(&f.registryFlags), Workspace: f.workspace, Old: args[0], New: args[1]})
+	d, err := authoring.CompareCatalogs(ctx, authoring.CompareCatalogsOptions{Env: a.environment(&f.registryFlags), Workspace: f.workspace, Old: args[0], New: args[1]})
 	if err != nil {
 		return err
 	}

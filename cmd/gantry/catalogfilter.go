@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
 )
 
@@ -54,7 +54,7 @@ func (a *app) catalogFilter(ctx context.Context, f filterFlags) error {
 	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
 		return err
 	}
-	result, err := gantry.FilterCatalogs(ctx, gantry.FilterOptions{
+	result, err := authoring.FilterCatalogs(ctx, authoring.FilterOptions{
 		Env: a.environment(&f.registryFlags), Selection: f.selection(), Workspace: f.workspace,
 		OutputDir: f.outputDir, Files: folder.Form(f.files), Images: f.images,
 	})

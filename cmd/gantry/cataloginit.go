@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
 )
 
 // initFlags are the flags of gantry catalog init.
@@ -37,7 +37,7 @@ func (a *app) catalogInit(f initFlags, name string) error {
 	if err := a.form(f.form, outputJSON, outputYAML); err != nil {
 		return err
 	}
-	m, err := gantry.InitPackage(gantry.InitOptions{Package: name, DefaultChannel: f.channel, Description: f.description, Icon: f.icon})
+	m, err := authoring.InitPackage(authoring.InitOptions{Package: name, DefaultChannel: f.channel, Description: f.description, Icon: f.icon})
 	if err != nil {
 		return err
 	}

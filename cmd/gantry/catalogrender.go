@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
 )
 
@@ -18,7 +18,7 @@ import (
 type renderFlags struct {
 	readFlags
 	form, outputDir string
-	options         gantry.RenderOptions
+	options         authoring.RenderOptions
 }
 
 func (a *app) catalogRenderCommand() *cobra.Command {
@@ -75,12 +75,12 @@ func (a *app) catalogRender(ctx context.Context, f renderFlags) error {
 	o.Env, o.Workspace = a.environment(&f.registryFlags), f.workspace
 	out := bufio.NewWriter(a.stdout)
 	if f.outputDir != "" {
-		paths, err := gantry.RenderComponents(ctx, gantry.RenderComponentsOptions{RenderOptions: o, OutputDir: f.outputDir, Files: folder.Form(f.form)})
+		paths, err := authoring.RenderComponents(ctx, authoring.RenderComponentsOptions{RenderOptions: o, OutputDir: f.outputDir, Files: folder.Form(f.form)})
 		for _, path := range paths {
 			_, _ = out.WriteString(path + "\n") // Flush returns the error
 		}
 		return errors.Join(err, out.Flush())
 	}
-	err := gantry.RenderCatalogs(ctx, o, func(m *catalog.Meta) error { return view.WriteObject(out, m, f.form == outputYAML) })
+	err := authoring.RenderCatalogs(ctx, o, func(m *catalog.Meta) error { return view.WriteObject(out, m, f.form == outputYAML) })
 	return errors.Join(err, out.Flush())
 }

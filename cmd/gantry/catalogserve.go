@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
 )
 
 // catalogServeFlags are the flags of gantry catalog serve.
@@ -47,9 +47,9 @@ func (a *app) catalogServe(ctx context.Context, f catalogServeFlags, arg string)
 	if err := a.form(f.form, outputText, outputJSON); err != nil {
 		return err
 	}
-	return gantry.ServeCatalog(ctx, gantry.ServeCatalogOptions{
+	return authoring.ServeCatalog(ctx, authoring.ServeCatalogOptions{
 		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg, Listen: f.listen, Name: f.name,
-		Ready: func(s gantry.ServingCatalog) error {
+		Ready: func(s authoring.ServingCatalog) error {
 			a.say("serving %s on %s, as %s; end with Ctrl-C", arg, s.Address, s.URL)
 			if a.output == outputJSON {
 				return a.encode(s)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
 )
 
 func (a *app) catalogValidateCommand() *cobra.Command {
@@ -37,7 +37,7 @@ func (a *app) catalogValidate(ctx context.Context, f readFlags, form, arg string
 	if err := a.form(form, outputText, outputJSON, outputYAML); err != nil {
 		return err
 	}
-	v, err := gantry.ValidateCatalog(ctx, gantry.ValidateOptions{Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg})
+	v, err := authoring.ValidateCatalog(ctx, authoring.ValidateOptions{Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg})
 	if v == nil {
 		return err
 	}

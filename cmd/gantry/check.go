@@ -7,8 +7,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/cluster/check"
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/release/proof"
 )
 
@@ -108,13 +109,13 @@ signatures in a mirror, for the plans of the workspace, -c or --plan, or --from 
 }
 
 // options returns the options that the flags set.
-func (f *checkFlags) options(a *app, args []string) (gantry.CheckOptions, error) {
-	o := gantry.CheckOptions{
+func (f *checkFlags) options(a *app, args []string) (check.Options, error) {
+	o := check.Options{
 		Env: a.environment(&f.registryFlags), Selection: f.selection(), Plan: f.plan, Workspace: f.workspace,
 		ClusterVersion: f.clusterVersion, ClusterExtension: f.extensionFiles, ClusterCatalog: f.catalogFiles,
 		CRDSafety: f.crdSafety,
 	}
-	isArchive := len(args) > 0 && strings.HasPrefix(args[0], gantry.ArchiveScheme)
+	isArchive := len(args) > 0 && strings.HasPrefix(args[0], env.ArchiveScheme)
 	if err := f.archiveTrust.check(isArchive && !f.platform); err != nil {
 		return o, err
 	}
@@ -146,7 +147,7 @@ func (a *app) check(ctx context.Context, f checkFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	result, err := gantry.Check(ctx, o)
+	result, err := check.Run(ctx, o)
 	if result == nil {
 		return err
 	}
@@ -157,7 +158,7 @@ func (a *app) check(ctx context.Context, f checkFlags, args []string) error {
 }
 
 // showCheck prints the result of a check.
-func (a *app) showCheck(form string, r *gantry.CheckResult) error {
+func (a *app) showCheck(form string, r *check.Result) error {
 	if r.Platform != nil {
 		nameFlags(r.Platform)
 		if form != outputText {

@@ -9,8 +9,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/admission"
+	"github.com/gantry-mirror/gantry/mirror/copying"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/pkg/registry"
 	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 // choicesOf is the annotation of a flag with a fixed set of values.
@@ -48,14 +52,14 @@ func addCompletion(c *cobra.Command) {
 // completeFlags adds shell completion for the flags of a command with a fixed set of values.
 func completeFlags(c *cobra.Command) {
 	for name, words := range map[string][]string{
-		"on-error":             gantry.OnErrors(),
-		"on-strand":            gantry.OnStrands(),
-		"layout":               gantry.Layouts(),
-		"registry-kind":        gantry.RegistryKinds(),
+		"on-error":             copying.OnErrors(),
+		"on-strand":            admission.OnStrands(),
+		"layout":               workspace.Layouts(),
+		"registry-kind":        registry.Kinds(),
 		"mirror-source-policy": resources.SourcePolicies(),
 		"volume-size":          {"cd", "fat32", "dvd", "dvd-dl", "bd", "bd-dl"},
 		"redundancy":           {"5%", "10%", "20%"},
-		"delta":                gantry.Deltas(),
+		"delta":                mirroring.Deltas(),
 		"delta-time":           {"500ms", "1s", "5s"},
 		"log-level":            {"error", "warn", "info", "debug", "trace"},
 		"log-format":           {outputText, outputJSON},
@@ -121,11 +125,11 @@ func foldersLike(scheme, typed string) []string {
 
 // completeImageSets completes the names of the image sets that the workspace knows.
 func completeImageSets(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	workspace, err := c.Flags().GetString("workspace")
+	folder, err := c.Flags().GetString("workspace")
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	status, err := gantry.Status(workspace)
+	status, err := workspace.Status(folder)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

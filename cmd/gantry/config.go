@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/config"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -78,6 +78,6 @@ editors and pipelines. It describes what gantry config check --strict accepts.
 }
 
 func (a *app) configCheck(files []string, strict bool) error {
-	result, err := gantry.CheckConfigs(gantry.CheckConfigsOptions{Files: files, Strict: strict})
+	result, err := config.Check(config.CheckOptions{Files: files, Strict: strict})
 	return cmp.Or(a.result(result, func() string { return view.ConfigCheck(result) }), err)
 }

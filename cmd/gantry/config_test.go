@@ -7,8 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/config"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
 func TestConfigCheck(t *testing.T) {
@@ -47,7 +48,7 @@ func TestConfigCheck(t *testing.T) {
 		}
 	}
 	o := runGantry(t, "", "config", "check", "--output", "json", good, bad, warned)
-	var result gantry.ConfigCheck
+	var result config.Checked
 	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || result.Version != 1 || len(result.Files) != 3 {
 		t.Fatalf("%v: %s", err, o.stdout)
 	}
@@ -75,7 +76,7 @@ func TestConfigConvert(t *testing.T) {
 	o = runGantry(t, "", "config", "convert", "--output", "json", old)
 	var result struct {
 		Version       int
-		Changed, Left []gantry.ConfigProblem
+		Changed, Left []selection.ConfigProblem
 		Text          string
 	}
 	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || len(result.Changed) != 1 || result.Left == nil || !strings.HasSuffix(result.Text, want) {

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
 func (a *app) configConvertCommand() *cobra.Command {
@@ -37,7 +37,7 @@ listed on stderr.
 }
 
 func (a *app) configConvert(path, to string) error {
-	result, err := gantry.ConvertConfig(path)
+	result, err := selection.ConvertConfig(path)
 	if err != nil {
 		return err
 	}

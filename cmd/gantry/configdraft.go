@@ -7,9 +7,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/config"
 	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
 // draftFlags are the flags of the commands that make configurations.
@@ -26,8 +27,8 @@ func (f *draftFlags) addFlags(fs *pflag.FlagSet, names string) {
 }
 
 // options returns the options that the flags set.
-func (f *draftFlags) options() (gantry.DraftOptions, error) {
-	o := gantry.DraftOptions{Pinned: f.pinned, Catalogs: map[string]string{}}
+func (f *draftFlags) options() (config.DraftOptions, error) {
+	o := config.DraftOptions{Pinned: f.pinned, Catalogs: map[string]string{}}
 	for _, text := range f.catalogs {
 		name, ref, ok := strings.Cut(text, "=")
 		if !ok || name == "" || ref == "" {
@@ -72,7 +73,7 @@ Review the result.
 				}
 				o.Objects = append(o.Objects, name)
 			}
-			d, err := gantry.ConfigFromCluster(o)
+			d, err := config.FromCluster(o)
 			return a.showDraft(&f, d, err)
 		},
 	}
@@ -107,7 +108,7 @@ With --pinned, only what the mirror has is selected. Review the result.
 	f.addFlags(c.Flags(), "a repository in the mirror")
 	s.addFlags(c.Flags())
 	trust.addFlags(c.Flags())
-	c.Flags().StringVar(&workspace, "workspace", gantry.DefaultWorkspace, "folder that was used for the mirror")
+	c.Flags().StringVar(&workspace, "workspace", env.DefaultWorkspace, "folder that was used for the mirror")
 	return c
 }
 
@@ -116,7 +117,7 @@ func (a *app) configFromMirror(ctx context.Context, f *draftFlags, s *registryFl
 	if err != nil {
 		return err
 	}
-	reads := !strings.HasPrefix(args[0], gantry.RegistryScheme)
+	reads := !strings.HasPrefix(args[0], env.RegistryScheme)
 	if err := trust.check(reads); err != nil {
 		return err
 	}
@@ -126,12 +127,12 @@ func (a *app) configFromMirror(ctx context.Context, f *draftFlags, s *registryFl
 		}
 	}
 	o.Env, o.Mirror, o.Workspace = a.environment(s), args, workspace
-	d, err := gantry.ConfigFromMirror(ctx, o)
+	d, err := config.FromMirror(ctx, o)
 	return a.showDraft(f, d, err)
 }
 
 // showDraft writes a configuration, and its notes to stderr.
-func (a *app) showDraft(f *draftFlags, d *gantry.ConfigDraft, err error) error {
+func (a *app) showDraft(f *draftFlags, d *config.Draft, err error) error {
 	if err != nil {
 		return err
 	}

@@ -5,14 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/removal"
 )
 
 // deleteFlags are the flags of gantry delete.
 type deleteFlags struct {
 	deletionFlags
-	options  gantry.DeleteOptions
+	options  removal.DeleteOptions
 	config   string
 	generate bool
 	deleteID string
@@ -83,11 +83,11 @@ prints what would be deleted, and nothing changes.
 }
 
 func (a *app) listDeletions(ctx context.Context, f deleteFlags) error {
-	o := gantry.DeletionListOptions{
+	o := removal.DeletionListOptions{
 		Env: a.environment(&f.registryFlags), Config: f.config, Mirror: f.options.Mirror, Name: f.options.Name,
 		Workspace: f.workspace, Layout: f.layout, DeleteID: f.deleteID, MaxNestedPaths: f.nested,
 	}
-	list, err := gantry.ListDeletions(ctx, o)
+	list, err := removal.ListDeletions(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (a *app) listDeletions(ctx context.Context, f deleteFlags) error {
 func (a *app) delete(ctx context.Context, f deleteFlags) error {
 	o := f.options
 	o.Env, o.Workspace, o.OnlyMirror, o.MaxNestedPaths = a.environment(&f.registryFlags), f.workspace, f.onlyMirror, f.nested
-	result, err := gantry.Delete(ctx, o)
+	result, err := removal.Delete(ctx, o)
 	if result == nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -14,7 +14,7 @@ func (w *fixture) itemsOf(pkg string) map[plan.ImageKind]string {
 	w.t.Helper()
 	w.write("kept.yaml", "kind: DeleteImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\ndelete:\n  operators:\n  - catalog: registry.example.com/acme/operator-index:v4.20\n    packages:\n    - name: "+pkg+"\n")
 	o := w.must("delete", "--generate", "-o", "json", "-c", w.path("kept.yaml"), w.docker("/site"))
-	var l gantry.DeletionList
+	var l removal.DeletionList
 	if err := json.Unmarshal([]byte(o.stdout), &l); err != nil {
 		w.t.Fatal(err)
 	}

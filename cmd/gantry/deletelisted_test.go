@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -36,7 +36,7 @@ func (w *fixture) listed(stanza string, args ...string) string {
 	w.t.Helper()
 	w.write("delete.yaml", "kind: DeleteImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\ndelete:\n"+stanza)
 	o := w.must(append([]string{"delete", "--generate", "-o", "json", "-c", w.path("delete.yaml"), w.docker("/site")}, args...)...)
-	var l gantry.DeletionList
+	var l removal.DeletionList
 	if err := json.Unmarshal([]byte(o.stdout), &l); err != nil {
 		w.t.Fatal(err)
 	}
@@ -44,13 +44,13 @@ func (w *fixture) listed(stanza string, args ...string) string {
 }
 
 // deleted runs gantry delete for a list, and returns its result.
-func (w *fixture) deleted(code int, list string, args ...string) gantry.DeleteResult {
+func (w *fixture) deleted(code int, list string, args ...string) removal.DeleteResult {
 	w.t.Helper()
 	o := w.gantry(append([]string{"delete", "-o", "json", "--delete-yaml-file", list, w.docker("/site")}, args...)...)
 	if o.code != code {
 		w.t.Fatalf("gantry delete ended with %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
-	var r gantry.DeleteResult
+	var r removal.DeleteResult
 	if err := json.Unmarshal([]byte(o.stdout), &r); err != nil {
 		w.t.Fatal(err)
 	}

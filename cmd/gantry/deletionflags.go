@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror/prune"
+	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
 // deletionFlags are the flags of verbs that delete content from a mirror.
@@ -20,7 +20,7 @@ type deletionFlags struct {
 // addFlags adds the flags to a command.
 func (f *deletionFlags) addFlags(c *cobra.Command) {
 	f.registryFlags.addDestinationFlags(c.Flags())
-	c.Flags().StringVar(&f.workspace, "workspace", gantry.DefaultWorkspace, "folder of the workspace")
+	c.Flags().StringVar(&f.workspace, "workspace", env.DefaultWorkspace, "folder of the workspace")
 	c.Flags().BoolVar(&f.onlyMirror, "only-mirror", false, "no other mirror on the registry contains this one or is below it: ignore records that the credentials cannot read")
 	c.Flags().IntVar(&f.nested, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
 	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)

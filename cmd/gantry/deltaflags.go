@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
 )
 
 // deltaFlags are the flags that say how an archive carries changed blobs.
@@ -18,15 +18,15 @@ type deltaFlags struct {
 
 func (d *deltaFlags) addFlags(f *pflag.FlagSet) {
 	d.set = f
-	f.StringVar(&d.delta, "delta", gantry.DeltaAuto, "how an archive carries blobs that resemble those of the site: auto, off (whole), or max (as small as possible, at any cost)")
-	f.DurationVar(&d.deltaTime, "delta-time", gantry.DefaultDeltaTime, "processor time that --delta auto may spend for each MB that a delta saves: detecting the compressor, and comparing")
+	f.StringVar(&d.delta, "delta", mirroring.DeltaAuto, "how an archive carries blobs that resemble those of the site: auto, off (whole), or max (as small as possible, at any cost)")
+	f.DurationVar(&d.deltaTime, "delta-time", mirroring.DefaultDeltaTime, "processor time that --delta auto may spend for each MB that a delta saves: detecting the compressor, and comparing")
 }
 
 // apply sets the options whose flags were given.
-func (d *deltaFlags) apply(o *gantry.MirrorOptions) error {
+func (d *deltaFlags) apply(o *mirroring.Options) error {
 	if d.set.Changed("delta") {
 		if d.delta == "" {
-			return usageHint("use "+strings.Join(gantry.Deltas(), ", "), "--delta is empty")
+			return usageHint("use "+strings.Join(mirroring.Deltas(), ", "), "--delta is empty")
 		}
 		o.Delta = d.delta
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -90,7 +90,7 @@ func TestDeltaSealed(t *testing.T) {
 	}
 	w.says(w.looked(exitOK, append([]string{"verify", disk}, read...)...).stdout, "signed by", "is intact")
 	w.says(w.looked(exitOK, append([]string{"archive", "inspect", disk}, read...)...).stdout, "carries 1 blob (", "format features: builds-on, deltas")
-	if got := decoded[gantry.Inspection](t, w.looked(exitOK, append([]string{"archive", "inspect", disk, "-o", "json"}, read...)...).stdout); got.Sets[0].Deltas != 1 {
+	if got := decoded[inspect.Inspection](t, w.looked(exitOK, append([]string{"archive", "inspect", disk, "-o", "json"}, read...)...).stdout); got.Sets[0].Deltas != 1 {
 		t.Errorf("%+v", got.Sets[0])
 	}
 	w.lose(first)

@@ -5,8 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/report"
+	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
 // diffFlags are the flags of gantry diff.
@@ -53,7 +54,7 @@ image sets if there is none. --name selects one.
 	f.addRenderer(c.Flags())
 	f.trust.addFlags(c.Flags())
 	c.Flags().StringVar(&f.name, "name", "", "image set of a mirror, and name of the configuration (default: name of the file)")
-	c.Flags().StringVar(&f.workspace, "workspace", gantry.DefaultWorkspace, "with -c, folder for the cache")
+	c.Flags().StringVar(&f.workspace, "workspace", env.DefaultWorkspace, "with -c, folder for the cache")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
 	formFlag(c.Flags(), &f.form, "format of the list: text or json", outputText, outputJSON)
 	return c
@@ -67,7 +68,7 @@ func (a *app) diff(ctx context.Context, f *diffFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	o := gantry.DiffOptions{
+	o := report.DiffOptions{
 		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.releaseFlags.trust(), Old: args[0], Name: f.name,
 		Workspace: f.workspace, MaxNestedPaths: f.maxNestedPaths, Read: read,
 	}
@@ -75,7 +76,7 @@ func (a *app) diff(ctx context.Context, f *diffFlags, args []string) error {
 	if len(args) > 1 {
 		o.New = args[1]
 	}
-	d, err := gantry.Diff(ctx, o)
+	d, err := report.Diff(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/registry"
 )
 
 // doctorRetries is how often doctor repeats a request, unless the user says otherwise: who asks what is
@@ -14,7 +15,7 @@ const doctorRetries = 1
 func (a *app) doctorCommand() *cobra.Command {
 	var f registryFlags
 	var form string
-	var o gantry.DoctorOptions
+	var o registry.DoctorOptions
 	c := &cobra.Command{
 		Use: "doctor docker://HOST[:PORT][/PREFIX]",
 		Long: `Look at everything that mirroring to a registry depends on, and print for each
@@ -43,7 +44,7 @@ prefix, and to one below it, and deleted again. With --read-only, nothing is pus
 			if !cmd.Flags().Changed("retry-times") {
 				o.Env.RetryTimes = doctorRetries
 			}
-			result, err := gantry.Doctor(cmd.Context(), o)
+			result, err := registry.Doctor(cmd.Context(), o)
 			if result == nil {
 				return err
 			}
@@ -65,7 +66,7 @@ prefix, and to one below it, and deleted again. With --read-only, nothing is pus
 	}
 	f.addFlags(c.Flags())
 	c.Flags().StringVarP(&o.Config, "config", "c", "", "also look at the registries that this configuration names")
-	c.Flags().StringVar(&o.Workspace, "workspace", gantry.DefaultWorkspace, "folder of the workspace")
+	c.Flags().StringVar(&o.Workspace, "workspace", env.DefaultWorkspace, "folder of the workspace")
 	c.Flags().BoolVar(&o.ReadOnly, "read-only", false, "push nothing; what the registry is able to do is not found out")
 	formFlag(c.Flags(), &form, "format of the result: text or json", outputText, outputJSON)
 	return c

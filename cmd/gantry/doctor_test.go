@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/doctor"
+	"github.com/gantry-mirror/gantry/pkg/registry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -20,7 +20,7 @@ import (
 func (w *fixture) doctor(code int, args ...string) map[string]doctor.Finding {
 	w.t.Helper()
 	o := w.gantry(append([]string{"doctor", "-o", "json"}, args...)...)
-	var result gantry.DoctorResult
+	var result registry.DoctorResult
 	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || o.code != code {
 		w.t.Fatalf("%d, want %d, %v\n%s%s", o.code, code, err, o.stdout, o.stderr)
 	}

@@ -10,8 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/release/updates"
 )
 
 // A refusedHosts is a proxy that refuses every request and remembers the hosts. Programs do not use a
@@ -83,8 +84,8 @@ func TestReleasesOverHops(t *testing.T) {
 			"quay.io/openshift-release-dev/ocp-v4.0-art-dev": w.mirror.Host + "/" + from + "/openshift/release",
 			w.mirror.Host: w.mirror.Host,
 		})
-		w.env[gantry.SignatureURLVariable] = web.URL + "/" + gantry.SignatureFolder
-		w.env[gantry.UpdateURLVariable] = web.URL + "/" + gantry.GraphFolder + "/graph-fast-4.20-amd64.json"
+		w.env[updates.SignatureURLVariable] = web.URL + "/" + cluster.SignatureFolder
+		w.env[updates.UpdateURLVariable] = web.URL + "/" + cluster.GraphFolder + "/graph-fast-4.20-amd64.json"
 		w.must("mirror", "-c", isc, w.docker("/"+to), "--workspace", w.path(to))
 		w.holds(to, path...)
 		w.attested(to, path...)

@@ -6,8 +6,8 @@ import (
 	"filippo.io/age"
 	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/archive/keys"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 )
 
@@ -28,7 +28,7 @@ func (e *encryptFlags) check(archive bool) error {
 
 // encryption returns the recipients of an archive, or nil if it is not encrypted.
 func (a *app) encryption(f *encryptFlags) (*archive.Encryption, error) {
-	e, err := gantry.NewEncryption(f.to)
+	e, err := keys.NewEncryption(f.to)
 	if err == nil && e != nil {
 		a.say("the archive will be encrypted to %s", view.Number(len(e.Recipients), "recipient", "recipients"))
 	}
@@ -64,14 +64,14 @@ func (a *app) identities(f *identityFlags) ([]age.Identity, error) {
 		return f.opened, nil
 	}
 	var err error
-	f.opened, err = a.environment(&registryFlags{}).ReadIdentities(f.files, func(file string) ([]byte, error) { return a.identityPassphrase(f, file) })
+	f.opened, err = keys.ReadIdentities(a.environment(&registryFlags{}), f.files, func(file string) ([]byte, error) { return a.identityPassphrase(f, file) })
 	return f.opened, err
 }
 
 // identityPassphrase returns the passphrase of an encrypted file with identities.
 func (a *app) identityPassphrase(f *identityFlags, file string) ([]byte, error) {
 	if f.passphraseFile != "" {
-		text, err := a.environment(&registryFlags{}).ReadPassphrase(f.passphraseFile)
+		text, err := keys.ReadPassphrase(a.environment(&registryFlags{}), f.passphraseFile)
 		if err != nil {
 			return nil, usagef("--%s: %w", identityPassphraseFlag, err)
 		}

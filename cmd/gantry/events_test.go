@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/copying"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -114,7 +115,7 @@ func TestMirrorWithEvents(t *testing.T) {
 	}
 	var summary struct {
 		Report   struct{ Images int }
-		Transfer gantry.Transfer
+		Transfer copying.Transfer
 	}
 	if err := json.Unmarshal(of["summary"][0].Result, &summary); err != nil || summary.Report.Images == 0 || images < summary.Report.Images {
 		t.Errorf("%d image events, summary %+v (%v)", images, summary, err)
@@ -143,7 +144,7 @@ func TestMirrorWithEvents(t *testing.T) {
 	if written, err := os.ReadFile(failures); err != nil || len(written) > 0 {
 		t.Errorf("after a complete run, --failures wrote %v\n%s", err, written)
 	}
-	var result gantry.MirrorResult
+	var result mirroring.Result
 	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || result.Transfer == nil || result.Transfer.BytesMoved == 0 {
 		t.Errorf("%v\n%s", err, o.stdout)
 	}

@@ -5,9 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/plan/explain"
 )
 
 // explainFlags are the flags of gantry explain.
@@ -52,7 +53,7 @@ With -c, the configuration is planned first, and the plan is not saved. Without 
 	f.addCacheDir(c.Flags())
 	f.addRenderer(c.Flags())
 	c.Flags().StringVar(&f.plan, "plan", "", "plan, as gantry plan --lock writes it")
-	c.Flags().StringVar(&f.workspace, "workspace", gantry.DefaultWorkspace, "folder with the plan, and with the cache for -c")
+	c.Flags().StringVar(&f.workspace, "workspace", env.DefaultWorkspace, "folder with the plan, and with the cache for -c")
 	formFlag(c.Flags(), &f.form, "format of the result: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }
@@ -61,11 +62,11 @@ func (a *app) explain(ctx context.Context, f explainFlags, name string) error {
 	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
 		return err
 	}
-	o := gantry.ExplainOptions{
+	o := explain.Options{
 		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.trust(), Plan: f.plan, Workspace: f.workspace, Name: name,
 	}
 	o.DestFormat = f.destFormat
-	e, err := gantry.Explain(ctx, o)
+	e, err := explain.Run(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"filippo.io/age"
+
+	"github.com/gantry-mirror/gantry/archive/keys"
 )
 
 // TestExposedSecrets checks that files with identities and passphrases that others can read are used,
@@ -41,7 +43,7 @@ func TestExposedSecrets(t *testing.T) {
 		t.Errorf("%d identities, %v", len(all), err)
 	}
 	passphrase := write("passphrase.txt", "open sesame\n", 0o644)
-	if text, err := a.environment(&registryFlags{}).ReadPassphrase(passphrase); err != nil || string(text) != "open sesame" {
+	if text, err := keys.ReadPassphrase(a.environment(&registryFlags{}), passphrase); err != nil || string(text) != "open sesame" {
 		t.Errorf("%q, %v", text, err)
 	}
 	want := []string{"others can read " + shared + " (mode 0640), which has a secret: run chmod 600 on it", "others can read " + passphrase + " (mode 0644), which has a secret: run chmod 600 on it"}

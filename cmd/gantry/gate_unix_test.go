@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/plan/gates"
 )
 
 // program writes a script that is run as a gate.
@@ -55,7 +55,7 @@ esac`)
 
 	// By default, the catalog is withheld. The reason is printed, also as JSON.
 	o := w.gantry("mirror", "-c", isc, w.docker("/b"), "--gate", scan, "-o", "json")
-	var result struct{ Gate gantry.GateResult }
+	var result struct{ Gate gates.GateResult }
 	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || o.code != exitPartial {
 		t.Fatalf("%d, %v: %s%s", o.code, err, o.stdout, o.stderr)
 	}
@@ -77,14 +77,14 @@ esac`)
 }
 
 // readQuestions reads what a script was asked.
-func readQuestions(t *testing.T, file string) (all []gantry.GateImage) {
+func readQuestions(t *testing.T, file string) (all []gates.GateImage) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
-		var q gantry.GateImage
+		var q gates.GateImage
 		if err := json.Unmarshal([]byte(line), &q); err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
 )
 
@@ -76,7 +76,7 @@ func (a *app) graph(ctx context.Context, f graphFlags, arg, name string) error {
 	if err != nil {
 		return usagef("-o: %w", err)
 	}
-	drawing, err := gantry.PackageGraph(ctx, gantry.PackageGraphOptions{
+	drawing, err := listing.PackageGraph(ctx, listing.PackageGraphOptions{
 		Env: a.environment(&f.registryFlags), Selection: f.selection(), Workspace: f.workspace,
 		Catalog: arg, Package: name, Channels: f.channels, All: f.all || form == diagram.JSON,
 	})

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/mirror/report"
+	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -27,9 +29,9 @@ func (w *fixture) resourcesOf(workspace string) (names []string, text string) {
 }
 
 // recorded returns what a run of gantry mirror -o json recorded in the mirror.
-func (w *fixture) recorded(args ...string) gantry.ImageSetRecord {
+func (w *fixture) recorded(args ...string) site.ImageSetRecord {
 	w.t.Helper()
-	var result gantry.MirrorResult
+	var result mirroring.Result
 	o := w.must(append([]string{"mirror", "-o", "json"}, args...)...)
 	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || result.ImageSet == nil {
 		w.t.Fatalf("%v: %+v", err, result)
@@ -102,7 +104,7 @@ func TestImageSets(t *testing.T) {
 			t.Errorf("the status does not have %q:\n%s", want, o.stdout)
 		}
 	}
-	var status gantry.MirrorState
+	var status report.MirrorState
 	if err := json.Unmarshal([]byte(w.must("status", mirror, "-o", "json").stdout), &status); err != nil || len(status.ImageSets) != 2 || status.ImageSets[0].Runs != 4 || status.ImageSets[0].Content.Packages != 1 {
 		t.Errorf("the status is %+v, %v", status, err)
 	}
@@ -142,14 +144,14 @@ func TestDiff(t *testing.T) {
 	same(mirror, "file://"+w.path("disk"))
 
 	isc = w.config("ocp.yaml", stanza("{name: lantern}, {name: tidewater}", gather))
-	differs := func(d *gantry.ContentDifference, args ...string) {
+	differs := func(d *report.ContentDifference, args ...string) {
 		t.Helper()
 		o := w.gantry(append([]string{"diff", "-o", "json"}, args...)...)
 		if err := json.Unmarshal([]byte(o.stdout), d); err != nil || o.code != exitSomething {
 			t.Fatalf("gantry diff %v: %d, %v\n%s", args, o.code, err, o.stderr)
 		}
 	}
-	var d gantry.ContentDifference
+	var d report.ContentDifference
 	differs(&d, "-c", isc, mirror)
 	if len(d.Catalogs) != 1 || len(d.Catalogs[0].Packages) != 1 || d.Catalogs[0].Packages[0].Name != "tidewater" || d.Catalogs[0].Packages[0].Change != "added" ||
 		d.NewBytes == 0 || d.RemovedBytes == 0 || len(d.Old.ImageSets) != 1 || d.Old.ImageSets[0].Name != "ocp" {
@@ -165,13 +167,13 @@ func TestDiff(t *testing.T) {
 	w.refuse(exitUsage, []string{"several image sets: edge, ocp", "--name"}, "diff", mirror)
 	w.refuse(exitUsage, []string{"only one turn"}, "diff", mirror, "--name", "ocp")
 	w.must("mirror", "-c", isc, mirror)
-	var turns gantry.ContentDifference
+	var turns report.ContentDifference
 	differs(&turns, mirror, "--name", "ocp")
 	if turns.Old.ImageSets[0].Turn != 1 || turns.New.ImageSets[0].Turn != 2 || turns.NewBytes != d.NewBytes || turns.RemovedBytes != d.RemovedBytes {
 		t.Errorf("of the turns, the difference is %+v, want the bytes of %+v", turns, d)
 	}
 	// Without an image set of that name, all of them count: only the other image set has must-gather in common.
-	var all gantry.ContentDifference
+	var all report.ContentDifference
 	differs(&all, mirror, w.path("old.json"), "--name", "edge")
 	if len(all.Removed) != 1 || len(all.Old.ImageSets) != 1 {
 		t.Errorf("the difference is %+v", all)

@@ -35,13 +35,56 @@ type rule struct {
 	direct bool
 }
 
+// rooms are the packages of verbs and what they share, from the bottom to the top. A room imports only rooms
+// that stand before it.
+var rooms = []string{
+	"./pkg/env",
+	"./archive/keys",
+	"./archive/program",
+	"./archive/open",
+	"./pkg/workspace",
+	"./plan/selection",
+	"./plan/signing",
+	"./mirror/site",
+	"./plan/trust",
+	"./plan/gates",
+	"./pkg/release/updates",
+	"./mirror/copying",
+	"./mirror/pull",
+	"./pkg/release/query",
+	"./archive/extract",
+	"./archive/foreign",
+	"./archive/inspect",
+	"./archive/rebuild",
+	"./archive/serve",
+	"./pkg/cluster",
+	"./mirror/admission",
+	"./plan/planning",
+	"./pkg/config",
+	"./pkg/catalog/listing",
+	"./plan/explain",
+	"./pkg/cluster/operator",
+	"./pkg/cluster/check",
+	"./pkg/catalog/authoring",
+	"./pkg/registry",
+	"./mirror/removal",
+	"./mirror/mirroring",
+	"./mirror/verify",
+	"./mirror/report",
+	"./mirror/shards",
+}
+
+// below are the packages that must not import rooms.
+func below(more ...string) []string { return append(slices.Clone(rooms), more...) }
+
 var rules = []rule{
-	// Imports point downward: cmd, then pkg/airgap, then plan, mirror and archive, then the rest of
+	// Imports point downward: cmd, then rooms, then pkg/airgap, then plan, mirror and archive, then the rest of
 	// pkg. Package airgap uses plan, mirror and archive, although it is below pkg.
-	{from: "./pkg/...", except: []string{"./pkg/airgap/..."}, never: []string{"./plan/...", "./mirror/...", "./archive/...", "./pkg/airgap/...", "./cmd/..."}},
-	{from: "./plan/...", never: []string{"./mirror/...", "./archive/...", "./pkg/airgap/...", "./cmd/..."}},
-	{from: "./mirror/...", never: []string{"./archive/...", "./pkg/airgap/...", "./cmd/..."}},
-	{from: "./archive/...", never: []string{"./plan/...", "./mirror/...", "./pkg/airgap/...", "./cmd/..."}},
+	{from: "./pkg/...", except: below("./pkg/airgap/..."), never: []string{"./plan/...", "./mirror/...", "./archive/...", "./pkg/airgap/...", "./cmd/..."}},
+	{from: "./pkg/airgap/...", never: rooms},
+	{from: "./plan/...", except: rooms, never: []string{"./mirror/...", "./archive/...", "./pkg/airgap/...", "./cmd/..."}},
+	{from: "./mirror/...", except: rooms, never: []string{"./archive/...", "./pkg/airgap/...", "./cmd/..."}},
+	{from: "./archive/...", except: rooms, never: []string{"./plan/...", "./mirror/...", "./pkg/airgap/...", "./cmd/..."}},
 	// The root package is what programs import. It does not depend on flags or terminals, and no
 	// package below imports it. Package view only renders.
 	{from: ".", never: []string{"./cmd/...", "github.com/spf13/...", "testing"}},
@@ -50,8 +93,8 @@ var rules = []rule{
 	{from: "./plan/...", never: []string{"."}},
 	{from: "./mirror/...", never: []string{"."}},
 	{from: "./archive/...", never: []string{"."}},
-	{from: "./cmd/gantry/internal/view/...", never: []string{"github.com/spf13/...", "net/http/...", "./archive/...", "./pkg/remote/...", "./pkg/keychain/..."}, direct: true},
-	// The command turns flags into options and prints results. What it does is in the root package.
+	{from: "./cmd/gantry/internal/view/...", never: []string{"github.com/spf13/...", "net/http/...", "./pkg/remote/...", "./pkg/keychain/..."}, direct: true},
+	// The command turns flags into options and prints results. What it does is in rooms.
 	{from: "./cmd/gantry", never: []string{
 		"net/...",
 		"./pkg/airgap/...", "./pkg/state/...", "./pkg/layout/...", "./pkg/image/...", "./pkg/catalogserver/...", "./pkg/registryserver/...",
@@ -65,17 +108,20 @@ var rules = []rule{
 	{from: "./pkg/airgap/...", never: []string{"./cmd/...", "github.com/spf13/..."}},
 	{from: "./pkg/airgap/...", never: []string{"./pkg/remote/...", "./pkg/imageset/...", "golang.org/x/term/..."}, direct: true},
 	// Planning does not access the network or the disk directly.
-	{from: "./plan/...", never: []string{"net/http/...", "os/exec", "./pkg/remote/...", "./pkg/keychain/...", "./pkg/layout/...", "./pkg/state/..."}},
-	{from: "./plan/...", never: []string{"os", "path/filepath"}, direct: true},
+	{from: "./plan/...", except: rooms, never: []string{"net/http/...", "os/exec", "./pkg/remote/...", "./pkg/keychain/...", "./pkg/layout/...", "./pkg/state/..."}},
+	{from: "./plan/...", except: rooms, never: []string{"os", "path/filepath"}, direct: true},
 	// Programs that only read plans do not link the code that makes them.
 	{from: "./plan", never: []string{"./plan/build/...", "./pkg/catalog/...", "./pkg/imageset/..."}},
-	{from: "./mirror/...", never: []string{"./plan/build/..."}},
+	{from: "./mirror/...", except: rooms, never: []string{"./plan/build/..."}},
 	// Copying does not depend on catalogs, and archives do not depend on the kind of their content.
-	{from: "./mirror/...", never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "archive/tar"}, direct: true},
-	{from: "./archive/...", never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "./pkg/remote/..."}},
-	{from: "./pkg/catalog/...", never: []string{"net", "net/http/...", "os/exec", "./pkg/remote/...", "modernc.org/sqlite/..."}},
+	{from: "./mirror/...", except: rooms, never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "archive/tar"}, direct: true},
+	{from: "./archive/...", except: rooms, never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "./pkg/remote/..."}},
+	{from: "./pkg/catalog/...", except: rooms, never: []string{"net", "net/http/...", "os/exec", "./pkg/remote/...", "modernc.org/sqlite/..."}},
 	// Programs that decide what is mirrored get no credentials.
 	{from: "./pkg/gate", never: []string{"net/http/...", "./pkg/keychain/...", "./pkg/remote/...", "./pkg/image/..."}},
+	// Rooms know neither flags nor terminals, and what every verb shares knows no verb.
+	{from: "./pkg/env", never: rooms[1:]},
+	{from: "./pkg/workspace", never: []string{"./plan/build/...", "./pkg/airgap", "./pkg/resources/..."}, direct: true},
 	// What roles permit is decided without knowing what they are for.
 	{from: "./pkg/doctor/...", never: []string{"./plan/...", "./mirror/...", "./pkg/catalog/...", "./pkg/state/..."}},
 	{from: "./pkg/provision/...", never: []string{"./plan/...", "./mirror/...", "./pkg/catalog/...", "./pkg/state/..."}},
@@ -85,7 +131,7 @@ var rules = []rule{
 	{from: "./pkg/release/picture/...", never: []string{"net/...", "os/exec", "./pkg/release/payload/...", "./pkg/release/update/..."}},
 	{from: "./pkg/release/path/...", never: []string{"net/...", "os/exec", "./pkg/release/payload/...", "./pkg/release/update/..."}},
 	// The packages for platform releases do not depend on how their data is transferred.
-	{from: "./pkg/release/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/keychain/...", "./pkg/catalog/..."}},
+	{from: "./pkg/release/...", except: rooms, never: []string{"net/http/...", "./pkg/remote/...", "./pkg/keychain/...", "./pkg/catalog/..."}},
 	// Charts are read without a network, and rendered by another program.
 	{from: "./pkg/chart/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/keychain/...", "./pkg/catalog/...", "./pkg/release/..."}},
 	{from: "./pkg/chart", never: []string{"os/exec"}},
@@ -140,7 +186,14 @@ type graph map[string]imported
 func TestImports(t *testing.T) {
 	t.Parallel()
 	g := list(t, "./...")
-	for _, problem := range g.check(rules) {
+	all := slices.Clone(rules)
+	for i, room := range rooms {
+		if above := rooms[i+1:]; len(above) > 0 {
+			all = append(all, rule{from: room, never: above})
+		}
+		all = append(all, rule{from: room, never: []string{".", "./cmd/...", "github.com/spf13/...", "testing"}})
+	}
+	for _, problem := range g.check(all) {
 		t.Error(problem)
 	}
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/release/updates"
+	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
 // inputs are the flags for the content that is mirrored.
@@ -34,7 +36,7 @@ func (in *inputs) addFlags(f *pflag.FlagSet) {
 	in.releaseFlags.addFlags(f)
 	f.StringVar(&in.name, "name", "", "name of the configuration in the workspace, and of its plan (default: name of the file)")
 	f.BoolVar(&in.removeSignatures, "remove-signatures", false, "leave out the signatures and other referrers of images, as mirror.signatures: remove does")
-	f.StringVar(&in.workspace, "workspace", gantry.DefaultWorkspace, "folder for plans, cache and cluster-resources")
+	f.StringVar(&in.workspace, "workspace", env.DefaultWorkspace, "folder for plans, cache and cluster-resources")
 }
 
 // onStrandUsage is the help of --on-strand.
@@ -47,7 +49,7 @@ func addForget(f *pflag.FlagSet, in *inputs) {
 
 // checkWorkspace returns an error if the name is empty, as with an unset variable of a script.
 func (in *inputs) checkWorkspace() error {
-	if in.workspace == "" || in.workspace == gantry.ArchiveScheme {
+	if in.workspace == "" || in.workspace == env.ArchiveScheme {
 		return usagef("--workspace names no folder")
 	}
 	return nil
@@ -65,12 +67,12 @@ func (r *releaseFlags) addFlags(f *pflag.FlagSet) {
 }
 
 // trust returns the values of the flags.
-func (r *releaseFlags) trust() gantry.ReleaseTrust {
-	return gantry.ReleaseTrust{ReleaseKeys: r.keys, IgnoreReleaseSignature: r.ignore}
+func (r *releaseFlags) trust() updates.ReleaseTrust {
+	return updates.ReleaseTrust{ReleaseKeys: r.keys, IgnoreReleaseSignature: r.ignore}
 }
 
 // selection returns the values of the flags.
-func (in *inputs) selection() gantry.Selection {
+func (in *inputs) selection() selection.Selection {
 	s := in.selectFlags.selection()
 	s.ForgetInstalled = in.forget
 	s.CompleteRelatedImages, s.PlatformsMode, s.DestFormat, s.MinAge = in.complete, in.platforms, in.format, in.minAge
@@ -78,6 +80,6 @@ func (in *inputs) selection() gantry.Selection {
 }
 
 // selection returns the values of the flags.
-func (s *selectFlags) selection() gantry.Selection {
-	return gantry.Selection{Config: s.config, Installed: s.installed, Dependencies: s.dependencies}
+func (s *selectFlags) selection() selection.Selection {
+	return selection.Selection{Config: s.config, Installed: s.installed, Dependencies: s.dependencies}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/plan/signing"
 )
 
 // clusterVersion returns a ClusterVersion as oc prints it.
@@ -80,7 +80,7 @@ func TestInstalledReleases(t *testing.T) {
 func (w *platformFixture) paths(cfg, installed string) []string {
 	w.t.Helper()
 	w.must("plan", "-c", cfg, "--installed", installed, "-o", w.path("plan.json"))
-	p, err := gantry.ReadPlan(w.path("plan.json"))
+	p, err := signing.ReadPlan(w.path("plan.json"))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -6,7 +6,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/admission"
+	"github.com/gantry-mirror/gantry/mirror/shards"
+	"github.com/gantry-mirror/gantry/plan/planning"
 )
 
 // The names of the flags.
@@ -37,8 +39,8 @@ func (k *kubernetesFlags) used() bool { return k.flags.Changed(kubernetesJobFlag
 var filesOfHost = []string{policyFlag, securePolicyFlag, registriesDFlag, cosignFlag, gateFlag, gatePlanFlag, "release-key"}
 
 // options returns the options that the flags set, and checks them.
-func (k *kubernetesFlags) options(f *planFlags, output, destination string) (gantry.KubernetesJobOptions, error) {
-	o := gantry.KubernetesJobOptions{KubernetesJob: k.shards, KubernetesImage: k.image, KubernetesPlanClaim: k.claim, Destination: destination, MaxNestedPaths: f.maxNestedPaths}
+func (k *kubernetesFlags) options(f *planFlags, output, destination string) (shards.KubernetesJobOptions, error) {
+	o := shards.KubernetesJobOptions{KubernetesJob: k.shards, KubernetesImage: k.image, KubernetesPlanClaim: k.claim, Destination: destination, MaxNestedPaths: f.maxNestedPaths}
 	if !k.used() {
 		for _, name := range []string{kubernetesImageFlag, kubernetesClaimFlag} {
 			if k.flags.Changed(name) {
@@ -62,7 +64,7 @@ func (k *kubernetesFlags) options(f *planFlags, output, destination string) (gan
 // compared returns the destination that the plan is compared with. For Jobs it is none, unless another flag requires
 // it: the registry may be one that only pods can connect to.
 func (f *planFlags) compared(destination string) string {
-	if f.kubernetes.used() && !f.exitCode && !f.allowOlder && f.onStrand == gantry.OnStrandKnown {
+	if f.kubernetes.used() && !f.exitCode && !f.allowOlder && f.onStrand == admission.OnStrandKnown {
 		return ""
 	}
 	return destination
@@ -83,7 +85,7 @@ func (f *planFlags) podArguments() (args []string) {
 		{"max-nested-paths=" + strconv.Itoa(f.maxNestedPaths), f.maxNestedPaths != 0},
 		{"allow-older", f.allowOlder},
 		{"forget-installed", f.forget},
-		{"on-strand=" + f.onStrand, f.onStrand != gantry.OnStrandKnown},
+		{"on-strand=" + f.onStrand, f.onStrand != admission.OnStrandKnown},
 	} {
 		if flag.set {
 			args = append(args, "--"+flag.name)
@@ -93,8 +95,8 @@ func (f *planFlags) podArguments() (args []string) {
 }
 
 // showJobs prints the objects that copy a plan.
-func (a *app) showJobs(result *gantry.PlanResult, o gantry.KubernetesJobOptions) error {
-	text, err := gantry.KubernetesJob(result.Plan, o)
+func (a *app) showJobs(result *planning.Result, o shards.KubernetesJobOptions) error {
+	text, err := shards.KubernetesJob(result.Plan, o)
 	if err != nil {
 		return err
 	}

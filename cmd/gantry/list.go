@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
 )
 
 func (a *app) listCommand() *cobra.Command {
@@ -67,7 +67,7 @@ func (a *app) listOperatorsCommand() *cobra.Command {
 			}
 			if f.version != "" {
 				var err error
-				if f.catalog, err = gantry.CatalogOf(f.catalog, f.version); err != nil {
+				if f.catalog, err = listing.CatalogOf(f.catalog, f.version); err != nil {
 					return err
 				}
 			}
@@ -89,11 +89,11 @@ func (a *app) listCatalogs(ctx context.Context, f listFlags) error {
 	if err := a.form(f.form, outputText, outputWide, outputJSON, outputYAML); err != nil {
 		return err
 	}
-	list := gantry.Catalogs
+	list := listing.Catalogs
 	if !f.catalogs {
-		list = gantry.CatalogVersions
+		list = listing.CatalogVersions
 	}
-	found, err := list(ctx, gantry.CatalogsOptions{Env: a.environment(&f.registryFlags), Workspace: f.workspace, Version: f.version})
+	found, err := list(ctx, listing.CatalogsOptions{Env: a.environment(&f.registryFlags), Workspace: f.workspace, Version: f.version})
 	if err != nil {
 		return err
 	}

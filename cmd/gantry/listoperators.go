@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
 )
 
 // listOperators lists the packages of a catalog, or the bundles of one package or channel.
@@ -13,7 +13,7 @@ func (a *app) listOperators(ctx context.Context, f readFlags, form, arg, pkg, ch
 		return err
 	}
 	scripts := form == outputText && a.isOcMirror()
-	listing, err := gantry.ListPackages(ctx, gantry.PackagesOptions{
+	listing, err := listing.ListPackages(ctx, listing.PackagesOptions{
 		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg, Package: pkg, Channel: channel, Bundles: form != outputText || scripts,
 	})
 	if err != nil {

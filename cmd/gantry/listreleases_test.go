@@ -13,9 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -28,7 +29,7 @@ type asking struct {
 
 // ask returns an asking for the update service at an address; "" is the product's service.
 func ask(t *testing.T, address string) asking {
-	return asking{t, map[string]string{gantry.UpdateURLVariable: address, "HOME": t.TempDir(), "CONTAINERS_REGISTRIES_CONF": os.DevNull}}
+	return asking{t, map[string]string{updates.UpdateURLVariable: address, "HOME": t.TempDir(), "CONTAINERS_REGISTRIES_CONF": os.DevNull}}
 }
 
 func (k asking) gantry(args ...string) outcome {
@@ -225,7 +226,7 @@ func TestListReleasesJSON(t *testing.T) {
 	t.Parallel()
 	k, s := smallService(t)
 	o := k.gantry("list", "releases", "--channel", "fast-4.20", "--from", "4.18.2", "-o", "json")
-	var got gantry.ReleaseList
+	var got query.ReleaseList
 	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || o.code != exitOK {
 		t.Fatalf("%v\n%s%s", err, o.stdout, o.stderr)
 	}
@@ -234,14 +235,14 @@ func TestListReleasesJSON(t *testing.T) {
 	}
 	channels := []string{"fast-4.20", "stable-4.20"}
 	eus := []string{"eus-4.20", "fast-4.20", "stable-4.20"}
-	want := gantry.ReleaseList{Version: 1, Product: "ocp", Channels: []gantry.ListedChannel{{
+	want := query.ReleaseList{Version: 1, Product: "ocp", Channels: []query.ListedChannel{{
 		Name: "fast-4.20", Arch: "amd64", Head: "4.20.2", Count: 6, From: "4.18.2",
 		URL: s.URL() + releasetest.GraphPath + "?arch=amd64&channel=fast-4.20",
-		Releases: []gantry.ListedRelease{
-			{Version: "4.20.2", URL: "https://errata.example.com/2025/4.20.2", Channels: []string{"eus-4.20", "fast-4.20"}, Head: true, Reached: &gantry.Reached{Hops: 2}},
-			{Version: "4.20.1", URL: "https://errata.example.com/2025/4.20.1", Channels: eus, Reached: &gantry.Reached{Hops: 2}},
-			{Version: "4.19.2", URL: "https://errata.example.com/2025/4.19.2", Channels: eus, Reached: &gantry.Reached{Hops: 1}},
-			{Version: "4.19.1", URL: "https://errata.example.com/2025/4.19.1", Channels: channels, Reached: &gantry.Reached{Hops: 1, Risks: 1}},
+		Releases: []query.ListedRelease{
+			{Version: "4.20.2", URL: "https://errata.example.com/2025/4.20.2", Channels: []string{"eus-4.20", "fast-4.20"}, Head: true, Reached: &query.Reached{Hops: 2}},
+			{Version: "4.20.1", URL: "https://errata.example.com/2025/4.20.1", Channels: eus, Reached: &query.Reached{Hops: 2}},
+			{Version: "4.19.2", URL: "https://errata.example.com/2025/4.19.2", Channels: eus, Reached: &query.Reached{Hops: 1}},
+			{Version: "4.19.1", URL: "https://errata.example.com/2025/4.19.1", Channels: channels, Reached: &query.Reached{Hops: 1, Risks: 1}},
 		},
 	}}}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -255,7 +256,7 @@ func TestListReleasesJSON(t *testing.T) {
 
 	k, _ = blockedService(t)
 	o = k.gantry("list", "releases", "--channel", "stable-4.20", "--from", "4.19.1", "--to", "4.20.1", "-o", "json")
-	got = gantry.ReleaseList{}
+	got = query.ReleaseList{}
 	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || o.code != exitUsage {
 		t.Fatalf("%d, %v\n%s%s", o.code, err, o.stdout, o.stderr)
 	}
@@ -282,7 +283,7 @@ func TestListReleasesRefuses(t *testing.T) {
 	for args, words := range map[string]string{
 		"--channels":                                               "--channel or --version is required",
 		"--version 4.20.1":                                         "give the minor version as 4.20",
-		"--channel stable-4.2":                                     "channel stable-4.2 has no releases for amd64 at " + k.env[gantry.UpdateURLVariable],
+		"--channel stable-4.2":                                     "channel stable-4.2 has no releases for amd64 at " + k.env[updates.UpdateURLVariable],
 		"--channel stable_4":                                       "invalid channel name",
 		"--channel stabel-4.20":                                    `did you mean "stable-4.20"?`,
 		"--channel eus-4.21":                                       "gantry list releases --version 4.21 --channels lists those that exist",

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/plan/signing"
 )
 
 // TestListSizes checks that a release has the size of its plan, and that a payload that cannot
@@ -17,7 +18,7 @@ func TestListSizes(t *testing.T) {
 	w := newSmallFixture(t)
 	cfg := w.config("imageset.yaml", "  platform:\n    channels: [{name: stable-4.20, minVersion: 4.19.2, maxVersion: 4.19.2}]\n")
 	w.must("plan", "-c", cfg, "-o", w.path("plan.json"))
-	planned, err := gantry.ReadPlan(w.path("plan.json"))
+	planned, err := signing.ReadPlan(w.path("plan.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +26,7 @@ func TestListSizes(t *testing.T) {
 	list := []string{"list", "releases", "--channel", "stable-4.20", "--from", "4.19.1", "--sizes"}
 	sizes := func(o outcome) (found []int64) {
 		t.Helper()
-		var l gantry.ReleaseList
+		var l query.ReleaseList
 		if err := json.Unmarshal([]byte(o.stdout), &l); err != nil || o.code != exitOK {
 			t.Fatalf("%v\n%s%s", err, o.stdout, o.stderr)
 		}

@@ -11,8 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/keychain"
+	"github.com/gantry-mirror/gantry/pkg/registry"
 )
 
 // loginFlags are the flags of gantry login.
@@ -63,13 +64,13 @@ because other users of the machine could see it.
 	return c
 }
 
-func (a *app) login(ctx context.Context, f loginFlags, registry string, in io.Reader) error {
-	result, err := gantry.Login(ctx, gantry.LoginOptions{
+func (a *app) login(ctx context.Context, f loginFlags, host string, in io.Reader) error {
+	result, err := registry.Login(ctx, registry.LoginOptions{
 		Env: a.environment(&registryFlags{
 			authFile: f.authFile, certDir: f.certDir, src: sideFlags{tlsVerify: f.tlsVerify, plainHTTP: f.plainHTTP},
 			retryTimes: 2, // someone waits
 		}),
-		Registry: registry,
+		Registry: host,
 		Ask:      func() (keychain.Credential, error) { return a.askCredential(f, in) },
 	})
 	if err != nil {
@@ -103,7 +104,7 @@ func (a *app) askCredential(f loginFlags, in io.Reader) (keychain.Credential, er
 	if f.user == "" {
 		return c, usageHint("give it with -u USER", "--password-stdin requires a user name")
 	}
-	text, err := io.ReadAll(io.LimitReader(in, gantry.MaxPassword+1))
+	text, err := io.ReadAll(io.LimitReader(in, env.MaxPassword+1))
 	if err != nil {
 		return c, fmt.Errorf("reading the password from standard input: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -150,7 +150,7 @@ func TestLoginRefuses(t *testing.T) {
 		{"no user", "pw", []string{"-u"}, []string{"--password-stdin", s.Host}},
 		{"no password", "\n", []string{"empty"}, []string{"-u", "me", "--password-stdin", s.Host}},
 		{"two lines", "one\ntwo\n", []string{"line"}, []string{"-u", "me", "--password-stdin", s.Host}},
-		{"endless", strings.Repeat("x", gantry.MaxPassword+10), []string{"line"}, []string{"-u", "me", "--password-stdin", s.Host}},
+		{"endless", strings.Repeat("x", env.MaxPassword+10), []string{"line"}, []string{"-u", "me", "--password-stdin", s.Host}},
 		{"a colon", "pw", []string{"colon"}, []string{"-u", "m:e", "--password-stdin", s.Host}},
 		{"a helper", "pw", []string{"docker-credential-desktop", "--authfile"}, []string{"-u", "me", "--password-stdin", "--authfile", file, s.Host}},
 		{"a folder that is not there", "pw", []string{"absent"}, []string{"-u", "me", "--password-stdin", "--cert-dir", "/absent", s.Host}},

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/registry"
 )
 
 func (a *app) logoutCommand() *cobra.Command {
@@ -28,8 +28,8 @@ login writes. Credentials in other files stay, and are reported.
 	return c
 }
 
-func (a *app) logout(ctx context.Context, authFile, registry string) error {
-	result, err := gantry.Logout(ctx, gantry.LogoutOptions{Env: a.environment(&registryFlags{authFile: authFile}), Registry: registry})
+func (a *app) logout(ctx context.Context, authFile, host string) error {
+	result, err := registry.Logout(ctx, registry.LogoutOptions{Env: a.environment(&registryFlags{authFile: authFile}), Registry: host})
 	if err != nil {
 		return err
 	}

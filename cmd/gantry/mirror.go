@@ -11,13 +11,17 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/mirror/admission"
+	"github.com/gantry-mirror/gantry/mirror/copying"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
 	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
 // signedArchives is what gantry mirror signs.
@@ -136,8 +140,8 @@ func (a *app) mirrorCommand() *cobra.Command {
 	c.Flags().BoolVar(&f.checkBlobs, "check-blobs", false, "request every blob of images that are already present, and copy those that are missing or have another length; read every blob of a layout; request every signature from the sources again")
 	c.Flags().BoolVar(&f.readBlobs, "read-blobs", false, "like --check-blobs, and also read every manifest and blob at a registry and compare it with its digest")
 	c.Flags().BoolVar(&f.repairMissing, "repair-missing", false, "request every manifest and blob from a registry, and copy nothing but what is missing; with --read-blobs, also what is damaged")
-	c.Flags().StringVar(&f.onError, "on-error", gantry.OnErrorContinue, "if images are unavailable: stop, continue without them, or package: also exclude the packages that name them")
-	c.Flags().StringVar(&f.onStrand, "on-strand", gantry.OnStrandKnown, onStrandUsage)
+	c.Flags().StringVar(&f.onError, "on-error", selection.OnErrorContinue, "if images are unavailable: stop, continue without them, or package: also exclude the packages that name them")
+	c.Flags().StringVar(&f.onStrand, "on-strand", admission.OnStrandKnown, onStrandUsage)
 	addForget(c.Flags(), &f.inputs)
 	c.Flags().BoolVar(&f.allowOlder, "allow-older", false, "replace catalogs at the destination by older ones, or import an archive that is older than the last one")
 	c.Flags().BoolVar(&f.withGantry, "with-gantry", false, "also write this program beside the volumes of an archive, with its SHA-256")
@@ -157,23 +161,23 @@ func (a *app) mirrorCommand() *cobra.Command {
 }
 
 // options returns the options that the flags set, without keys, and checks them.
-func (f *mirrorFlags) options(destination string) (gantry.MirrorOptions, error) {
+func (f *mirrorFlags) options(destination string) (mirroring.Options, error) {
 	images, err := f.policyFlags.trust()
 	if err != nil {
-		return gantry.MirrorOptions{}, err
+		return mirroring.Options{}, err
 	}
 	gates, err := f.gate.gates()
 	if err != nil {
-		return gantry.MirrorOptions{}, err
+		return mirroring.Options{}, err
 	}
-	o := gantry.MirrorOptions{
+	o := mirroring.Options{
 		Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, Gates: gates, ImagePolicies: f.imagePolicies, ImagePolicyNamespace: f.policySpace, RemoveSignatures: f.removeSignatures,
 		Plan: f.plan, From: f.from, Repair: f.repair, Destination: destination,
 		Name: f.name, Workspace: f.workspace, DryRun: f.dryRun, ResourcesOnly: f.resourcesOnly, CheckBlobs: f.checkBlobs, ReadBlobs: f.readBlobs, RepairMissing: f.repairMissing, Prune: f.prune, MaxNestedPaths: f.maxNestedPaths,
 		Window: f.window, OnError: f.onError, OnStrand: f.onStrand, AllowOlder: f.allowOlder, MirrorSourcePolicy: f.sourcePolicy, Layout: f.layout, For: f.target, ICSP: f.icsp, ResourceName: f.resourceName, RenameCatalogs: f.renameCatalogs,
-		RunReports: gantry.RunReports{MetricsFile: f.metricsFile, SummaryFile: f.summary, Summarize: summarize},
+		RunReports: mirroring.RunReports{MetricsFile: f.metricsFile, SummaryFile: f.summary, Summarize: summarize},
 		Redundancy: int(f.redundancy), WriteReceipt: f.writeReceipt, StrictArchive: f.strictArchive,
-		CreateRepositories: f.createRepos, TagUntagged: f.tagUntagged, RegistryAPI: f.api.options(),
+		CreateRepositories: f.createRepos, TagUntagged: f.tagUntagged, API: f.api.options(),
 		Since: f.since, Full: f.full, Receipts: f.receipts,
 	}
 	// For archives, the keys may be those of earlier ones.
@@ -198,10 +202,10 @@ func (f *mirrorFlags) options(destination string) (gantry.MirrorOptions, error) 
 		}
 	}
 	if f.onStrand == "" {
-		return o, usageHint("use "+strings.Join(gantry.OnStrands(), ", "), "--on-strand %q", f.onStrand)
+		return o, usageHint("use "+strings.Join(admission.OnStrands(), ", "), "--on-strand %q", f.onStrand)
 	}
 	if f.onError == "" {
-		return o, usageHint("use "+strings.Join(gantry.OnErrors(), " or "), "--on-error %q", f.onError)
+		return o, usageHint("use "+strings.Join(copying.OnErrors(), " or "), "--on-error %q", f.onError)
 	}
 	if err := f.deltas.apply(&o); err != nil {
 		return o, err
@@ -216,7 +220,7 @@ func (f *mirrorFlags) options(destination string) (gantry.MirrorOptions, error) 
 	case f.repair != "":
 		f.sign.what = "the repair"
 		return o, errors.Join(f.sign.check(true, signedArchives), f.archiveTrust.check(false))
-	case f.writeReceipt != "" && f.sign.key != "" && !gantry.IsFile(f.writeReceipt):
+	case f.writeReceipt != "" && f.sign.key != "" && !env.IsFile(f.writeReceipt):
 		return o, usageHint("name a file", "the signature of the receipt is written beside it, and --write-receipt %s is not a regular file", f.writeReceipt)
 	case reads:
 		f.sign.what = "the receipt"
@@ -254,7 +258,7 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	o.Trust = func() (*sshsig.Policy, error) { return a.policy(&f.archiveTrust) }
 	o.Env = a.environment(&f.registryFlags)
 	a.copies = a.newOcMirrorLog()
-	result, err := gantry.Mirror(ctx, o)
+	result, err := mirroring.Run(ctx, o)
 	if logErr := a.copies.end(result, f.workspace, f.layout); logErr != nil {
 		return errors.Join(err, logErr)
 	}
@@ -273,8 +277,8 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	}
 	var shown error
 	var stopped *mirror.StopError
-	var partial *gantry.PartialError
-	var replaced *gantry.ReplacedError
+	var partial *admission.PartialError
+	var replaced *admission.ReplacedError
 	pruned := f.prune && result != nil && result.Report != nil && result.Report.Complete()
 	switch {
 	case result == nil:

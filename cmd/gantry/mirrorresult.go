@@ -5,14 +5,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
 // showResult prints what was done on stdout, and what was not on stderr. notesAt says where the notes of
 // the plan are, and pullFlags are the flags of gantry pull for the destination.
-func (a *app) showResult(r *gantry.MirrorResult, notesAt string, pullFlags []string) error {
+func (a *app) showResult(r *mirroring.Result, notesAt string, pullFlags []string) error {
 	if a.events != nil {
 		a.events.Summary(r)
 	}
@@ -40,7 +41,7 @@ func (a *app) showResult(r *gantry.MirrorResult, notesAt string, pullFlags []str
 }
 
 // showRefused prints what was refused as JSON. The warnings and the error are its text.
-func (a *app) showRefused(r *gantry.MirrorResult) error {
+func (a *app) showRefused(r *mirroring.Result) error {
 	nameFlagsInReplaced(r.Replaced)
 	if a.output == outputJSON {
 		return a.encode(r)
@@ -59,7 +60,7 @@ func (a *app) sayFailed(report *mirror.Report) {
 }
 
 // showRepair prints which repair was written.
-func (a *app) showRepair(result *gantry.MirrorResult) error {
+func (a *app) showRepair(result *mirroring.Result) error {
 	r := view.Repair{Version: 1, Destination: result.Destination, Repaired: result.Repaired}
 	if a.output == outputJSON {
 		return a.encode(r)
@@ -68,7 +69,7 @@ func (a *app) showRepair(result *gantry.MirrorResult) error {
 }
 
 // showResources prints which cluster resources were written.
-func (a *app) showResources(result *gantry.MirrorResult) error {
+func (a *app) showResources(result *mirroring.Result) error {
 	if a.output == outputJSON {
 		return a.encode(result)
 	}
@@ -83,7 +84,7 @@ func (f *mirrorFlags) pullFlags(destination string) (flags []string) {
 		}
 	}
 	switch {
-	case strings.HasPrefix(destination, gantry.RegistryScheme):
+	case strings.HasPrefix(destination, env.RegistryScheme):
 		if f.maxNestedPaths > 0 {
 			add("max-nested-paths", strconv.Itoa(f.maxNestedPaths))
 		}
@@ -96,7 +97,7 @@ func (f *mirrorFlags) pullFlags(destination string) (flags []string) {
 		if f.dest.plainHTTP {
 			flags = append(flags, "--src-plain-http")
 		}
-	case strings.HasPrefix(destination, gantry.ArchiveScheme):
+	case strings.HasPrefix(destination, env.ArchiveScheme):
 		if f.sign.key != "" {
 			add(verifyKeyFlag, "KEY.pub")
 		}

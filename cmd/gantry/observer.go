@@ -1,9 +1,9 @@
 package main
 
 import (
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
@@ -18,7 +18,7 @@ func (o *observer) Progress(what string, read func() progress.Reading) (stop fun
 }
 
 // Copy shows how far a copy is, until end is called.
-func (o *observer) Copy(c gantry.Copy) (end func()) {
+func (o *observer) Copy(c env.Copy) (end func()) {
 	o.app.copies.begin(c.Plan)
 	if o.app.events != nil {
 		o.app.events.Plan(c.Plan)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
@@ -30,7 +30,7 @@ func ocMirrorFixture(t *testing.T) *fixture {
 	t.Helper()
 	w := newFixture(t, registrytest.Options{})
 	_, service := releasetest.Serve(t, releasetest.Small(), registrytest.Options{})
-	w.env[gantry.UpdateURLVariable] = service.URL() + releasetest.GraphPath
+	w.env[updates.UpdateURLVariable] = service.URL() + releasetest.GraphPath
 	w.write("registries.conf", w.read("registries.conf")+fmt.Sprintf("\n\n[[registry]]\nprefix = \"registry.redhat.io\"\nlocation = %q\ninsecure = true\n", w.source.Host+"/registry.redhat.io"))
 	if err := os.Mkdir(w.path("catalog"), 0o755); err != nil {
 		t.Fatal(err)

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/ocmirror"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -45,7 +46,7 @@ func (l *ocMirrorLog) begin(p *plan.Plan) {
 
 // end prints how many images are at the destination, and writes the log file to the folder of oc mirror if the
 // workspace is that. It may be called on nil.
-func (l *ocMirrorLog) end(r *gantry.MirrorResult, workspace, layout string) error {
+func (l *ocMirrorLog) end(r *mirroring.Result, folder, layout string) error {
 	if l == nil || r == nil || r.Report == nil || r.Plan == nil {
 		return nil
 	}
@@ -55,10 +56,10 @@ func (l *ocMirrorLog) end(r *gantry.MirrorResult, workspace, layout string) erro
 	}
 	l.text.WriteString(plain(l.Images(r.Report)))
 	err := l.print(results)
-	if layout != gantry.OCMirrorLayout {
+	if layout != workspace.OCMirrorLayout {
 		return err
 	}
-	file := filepath.Join(workspace, "logs", "oc-mirror-"+l.began.Format("20060102_150405")+".log")
+	file := filepath.Join(folder, "logs", "oc-mirror-"+l.began.Format("20060102_150405")+".log")
 	return errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o755), durable.WriteFile(file, []byte(l.text.String())))
 }
 

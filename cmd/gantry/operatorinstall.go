@@ -6,8 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/cluster/operator"
+	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
 const helpMissingAccess = "--check found that permissions are missing, or the archive is\ndamaged or not signed as required"
@@ -16,7 +17,7 @@ const helpMissingAccess = "--check found that permissions are missing, or the ar
 type operatorFlags struct {
 	readFlags
 	archive         archiveFlags
-	options         gantry.OperatorInstallOptions
+	options         operator.InstallOptions
 	check, to, form string
 }
 
@@ -30,7 +31,7 @@ layout, or at its source. For OLM v1: a ServiceAccount with the fewest permissio
 run it, a ClusterExtension pinned to the version, and roles for users. For OLM classic: an
 OperatorGroup and a Subscription. Nothing is applied. Notes are on stderr.
 
-operator-controller before 1.11 (OpenShift ` + gantry.OpenShiftWithAccount + `) requires the account. 1.11 (July 2026)
+operator-controller before 1.11 (OpenShift ` + operator.OpenShiftWithAccount + `) requires the account. 1.11 (July 2026)
 ignores it: with --for operator-controller-1.11, account, roles and field are left out.
 --check lists the permissions of the account that roles in a file, such as the output of
 oc get clusterrole,clusterrolebinding,role,rolebinding -A -o yaml, do not have.
@@ -56,14 +57,14 @@ oc get clusterrole,clusterrolebinding,role,rolebinding -A -o yaml, do not have.
 	fs.StringVar(&o.Version, "version", "", "version to install (default: the head of the channel)")
 	repeatable(fs, &o.Namespace, "namespace", "namespace that the operator watches (may be repeated for classic; default: all, or its own)")
 	fs.StringVar(&o.InstallNamespace, "install-namespace", "", "namespace in which the operator runs (default: what its publisher suggests, or PACKAGE)")
-	fs.StringVar(&o.OLM, "olm", gantry.OLMV1, "generation of OLM: v1 or classic")
-	offer(fs, "olm", []string{gantry.OLMV1, gantry.OLMClassic})
+	fs.StringVar(&o.OLM, "olm", operator.OLMV1, "generation of OLM: v1 or classic")
+	offer(fs, "olm", []string{operator.OLMV1, operator.OLMClassic})
 	fs.StringVar(&o.For, "for", "", "v1: what the cluster has, openshift-4.20 or operator-controller-1.11 (default: operator-controller before 1.11)")
 	fs.StringVar(&o.ServiceAccount, "service-account", "", "v1: ServiceAccount that installs (default: PACKAGE-installer)")
 	fs.BoolVar(&o.CertManager, "cert-manager", false, "v1: cert-manager makes the certificates of webhooks, not the service CA of OpenShift")
 	fs.StringVar(&f.check, "check", "", "v1: list what the roles in this file, or - for stdin, do not permit")
 	fs.StringVar(&o.Approval, "approval", "", "classic: automatic or manual updates (default: manual with --version)")
-	offer(fs, "approval", []string{gantry.ApprovalAutomatic, gantry.ApprovalManual})
+	offer(fs, "approval", []string{operator.ApprovalAutomatic, operator.ApprovalManual})
 	fs.StringVar(&o.HTTPProxy, "http-proxy", "", "classic: HTTP_PROXY of the operator (default: as in the cluster)")
 	fs.StringVar(&o.HTTPSProxy, "https-proxy", "", "classic: HTTPS_PROXY of the operator (default: as in the cluster)")
 	fs.StringVar(&o.NoProxy, "no-proxy", "", "classic: NO_PROXY of the operator (default: as in the cluster)")
@@ -81,7 +82,7 @@ func (a *app) operatorInstall(ctx context.Context, f *operatorFlags) error {
 		return usagef("--check and --to exclude each other")
 	}
 	o := f.options
-	if err := f.archive.trust.check(len(o.From) > 0 && strings.HasPrefix(o.From[0], gantry.ArchiveScheme)); err != nil {
+	if err := f.archive.trust.check(len(o.From) > 0 && strings.HasPrefix(o.From[0], env.ArchiveScheme)); err != nil {
 		return err
 	}
 	var err error
@@ -92,7 +93,7 @@ func (a *app) operatorInstall(ctx context.Context, f *operatorFlags) error {
 	if f.check != "" {
 		return a.operatorCheck(ctx, o, f)
 	}
-	i, err := gantry.InstallOperator(ctx, o)
+	i, err := operator.NewInstall(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -113,8 +114,8 @@ func (a *app) operatorInstall(ctx context.Context, f *operatorFlags) error {
 }
 
 // operatorCheck prints what the roles of a file do not permit.
-func (a *app) operatorCheck(ctx context.Context, o gantry.OperatorInstallOptions, f *operatorFlags) error {
-	access, found := gantry.CheckOperatorAccess(ctx, o, f.check)
+func (a *app) operatorCheck(ctx context.Context, o operator.InstallOptions, f *operatorFlags) error {
+	access, found := operator.CheckAccess(ctx, o, f.check)
 	if access == nil {
 		return found
 	}

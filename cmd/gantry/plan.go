@@ -7,10 +7,18 @@ import (
 	"github.com/opencontainers/go-digest"
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/mirror/admission"
+	"github.com/gantry-mirror/gantry/mirror/site"
+	"github.com/gantry-mirror/gantry/pkg/cluster"
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/plan/gates"
+	"github.com/gantry-mirror/gantry/plan/planning"
+	"github.com/gantry-mirror/gantry/plan/selection"
+	"github.com/gantry-mirror/gantry/plan/signing"
+	"github.com/gantry-mirror/gantry/plan/trust"
 )
 
 // planFlags are the flags of gantry plan.
@@ -74,7 +82,7 @@ plan also where only signed plans are accepted.
 	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 5 if content has to be copied to the destination")
 	c.Flags().BoolVar(&f.errata, "errata", false, "list the errata of releases, and the builds and errata that the labels of images name")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the destination; 0 is no limit")
-	c.Flags().StringVar(&f.onStrand, "on-strand", gantry.OnStrandKnown, onStrandUsage)
+	c.Flags().StringVar(&f.onStrand, "on-strand", admission.OnStrandKnown, onStrandUsage)
 	addForget(c.Flags(), &f.inputs)
 	c.Flags().BoolVar(&f.allowOlder, "allow-older", false, "with --on-strand=refuse: do not end with 4 because a catalog is older than the one that it replaces")
 	c.AddCommand(a.planSBOMCommand())
@@ -86,7 +94,7 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 		return usageHint("name a destination", "--exit-code compares the plan with a destination")
 	}
 	if f.onStrand == "" {
-		return usageHint("use "+strings.Join(gantry.OnStrands(), ", "), "--on-strand %q", f.onStrand)
+		return usageHint("use "+strings.Join(admission.OnStrands(), ", "), "--on-strand %q", f.onStrand)
 	}
 	if err := f.checkWorkspace(); err != nil {
 		return err
@@ -94,7 +102,7 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	switch {
 	case f.sign.key != "" && f.lock == "":
 		return usageHint("name a file with --lock", "--sign-key signs the plan that --lock writes")
-	case f.sign.key != "" && !gantry.IsFile(f.lock):
+	case f.sign.key != "" && !env.IsFile(f.lock):
 		return usageHint("name a file", "the signature of the plan is written beside it, and --lock %s is not a regular file", f.lock)
 	}
 	if err := f.sign.check(f.lock != "", "--lock"); err != nil {
@@ -116,7 +124,7 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	if err != nil {
 		return err
 	}
-	result, err := gantry.Plan(ctx, gantry.PlanOptions{
+	result, err := planning.Make(ctx, planning.Options{
 		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, Gates: gates, Name: f.name, Workspace: f.workspace, RemoveSignatures: f.removeSignatures,
 		Destination: f.compared(destination), MaxNestedPaths: f.maxNestedPaths, OnStrand: f.onStrand, AllowOlder: f.allowOlder, Errata: f.errata,
 	})
@@ -125,7 +133,7 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	}
 	nameFlagsIn(result.Resources)
 	if f.lock != "" {
-		if _, err := gantry.WritePlan(ctx, result.Plan, gantry.PlanFile{Path: f.lock, SigningKey: key}); err != nil {
+		if _, err := signing.WritePlan(ctx, result.Plan, signing.PlanFile{Path: f.lock, SigningKey: key}); err != nil {
 			return err
 		}
 	}
@@ -150,7 +158,7 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 }
 
 // nameFlagsIn writes the names of flags into notes and reasons, in place of options. files may be nil.
-func nameFlagsIn(files *gantry.ResourceFiles) {
+func nameFlagsIn(files *cluster.ResourceFiles) {
 	if files == nil {
 		return
 	}
@@ -175,16 +183,16 @@ type shownPlan struct {
 	// Missing is what the destination does not have.
 	Missing *mirror.ToCopy `json:"missing,omitempty"`
 	// Deltas is what an archive would compare with what the site has.
-	Deltas    *gantry.PlannedDeltas      `json:"deltas,omitempty"`
-	Resources *gantry.ResourceFiles      `json:"resources,omitempty"`
-	Replaced  []gantry.ReplacedCatalog   `json:"replaced,omitempty"`
-	Warnings  []gantry.ConfigProblem     `json:"warnings,omitempty"`
-	Verified  *gantry.VerifiedSignatures `json:"verifiedSignatures,omitempty"`
+	Deltas    *site.PlannedDeltas         `json:"deltas,omitempty"`
+	Resources *cluster.ResourceFiles      `json:"resources,omitempty"`
+	Replaced  []admission.ReplacedCatalog `json:"replaced,omitempty"`
+	Warnings  []selection.ConfigProblem   `json:"warnings,omitempty"`
+	Verified  *trust.VerifiedSignatures   `json:"verifiedSignatures,omitempty"`
 	// UnsignedImages is how many images have no signature, whatever a policy requires.
-	UnsignedImages int                `json:"unsignedImages"`
-	Gate           *gantry.GateResult `json:"gate,omitempty"`
+	UnsignedImages int               `json:"unsignedImages"`
+	Gate           *gates.GateResult `json:"gate,omitempty"`
 	// Errata are printed with --errata.
-	Errata *gantry.Errata `json:"errata,omitempty"`
+	Errata *planning.Errata `json:"errata,omitempty"`
 }
 
 // showPlan prints a plan, and what would change in the cluster resources, as text or JSON.
@@ -197,7 +205,7 @@ func (a *app) showPlan(p *shownPlan) error {
 }
 
 // nameFlagsInReplaced writes the names of flags into problems, in place of options.
-func nameFlagsInReplaced(all []gantry.ReplacedCatalog) {
+func nameFlagsInReplaced(all []admission.ReplacedCatalog) {
 	for i := range all {
 		all[i].Problem = flagNames(all[i].Problem)
 	}

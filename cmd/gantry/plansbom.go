@@ -6,8 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/escape"
+	"github.com/gantry-mirror/gantry/plan/explain"
 )
 
 func (a *app) planSBOMCommand() *cobra.Command {
@@ -28,10 +29,10 @@ The same plan gives the same bytes. The time of the document is $SOURCE_DATE_EPO
   gantry plan sbom plan.json -o spdx-json > plan.spdx.json`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.form(form, gantry.BillsOfMaterials()...); err != nil {
+			if err := a.form(form, explain.BillsOfMaterials()...); err != nil {
 				return err
 			}
-			text, err := gantry.BillOfMaterials(gantry.BillOfMaterialsOptions{
+			text, err := explain.BillOfMaterials(explain.BillOfMaterialsOptions{
 				Env: a.environment(&registryFlags{}), Plan: strings.Join(args, ""), Workspace: workspace, Format: form, Version: buildVersion(),
 			})
 			if err != nil {
@@ -41,7 +42,7 @@ The same plan gives the same bytes. The time of the document is $SOURCE_DATE_EPO
 			return err
 		},
 	}
-	c.Flags().StringVar(&workspace, "workspace", gantry.DefaultWorkspace, "folder of the workspace")
-	formFlag(c.Flags(), &form, "format: cyclonedx-json (1.6) or spdx-json (2.3)", gantry.BillsOfMaterials()...)
+	c.Flags().StringVar(&workspace, "workspace", env.DefaultWorkspace, "folder of the workspace")
+	formFlag(c.Flags(), &form, "format: cyclonedx-json (1.6) or spdx-json (2.3)", explain.BillsOfMaterials()...)
 	return c
 }

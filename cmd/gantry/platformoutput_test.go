@@ -7,7 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/inspect"
+	"github.com/gantry-mirror/gantry/pkg/release/updates"
+	"github.com/gantry-mirror/gantry/plan/signing"
 )
 
 // TestPlatformPlan checks that the size of a release counts content that its images share only
@@ -69,11 +71,11 @@ func TestReleaseFlags(t *testing.T) {
 	o := w.must("plan", "-c", cfg, ignore, "-o", w.path("plan.json"))
 	w.says(o.stderr, "mirrored without checking their signatures ("+ignore+")")
 	w.says(o.stdout, "the signatures of 1 release were not verified: ")
-	p, err := gantry.ReadPlan(w.path("plan.json"))
+	p, err := signing.ReadPlan(w.path("plan.json"))
 	if err != nil || len(p.Releases) != 1 || !p.Releases[0].Unverified || !strings.Contains(strings.Join(p.Notes, "\n"), "were not verified") {
 		t.Errorf("the plan does not note the missing verification: %+v %q, %v", p.Releases, p.Notes, err)
 	}
-	key := w.env[gantry.SignatureKeyVariable]
+	key := w.env[updates.SignatureKeyVariable]
 	w.refuse(exitUsage, []string{"contradict each other", "leave one of them out"}, "plan", "-c", cfg, ignore, "--release-key", key)
 
 	// Forbidding a misspelled risk is a warning in every form of output.
@@ -109,7 +111,7 @@ func TestArchiveReleases(t *testing.T) {
 		" (2 release, 9 component, ", "\nPlatform releases\n  4.20.1-x86_64  NOT VERIFIED\n  4.20.2-x86_64  NOT VERIFIED\n")
 	o := w.looked(exitSomething, "archive", "diff", disk)
 	w.says(o.stdout, "\nAdded: 1 platform release\n  4.20.2-x86_64\nAdded: ")
-	var d gantry.ArchiveDifference
+	var d inspect.ArchiveDifference
 	if err := json.Unmarshal([]byte(w.looked(exitSomething, "archive", "diff", disk, "-o", "json").stdout), &d); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/plan/trust"
 )
 
 // policyFlags are the flags for the signatures that images must have.
@@ -30,11 +30,11 @@ func (p *policyFlags) addFlags(f *pflag.FlagSet) {
 }
 
 // trust returns the values of the flags. An unset variable of a script must not disable the check.
-func (p *policyFlags) trust() (gantry.ImageTrust, error) {
+func (p *policyFlags) trust() (trust.ImageTrust, error) {
 	for name, value := range map[string]string{policyFlag: p.policy, registriesDFlag: p.registries, cosignFlag: p.cosign} {
 		if value == "" && p.flags.Changed(name) {
-			return gantry.ImageTrust{}, usageHint("name a file, or leave it out", "--%s is empty", name)
+			return trust.ImageTrust{}, usageHint("name a file, or leave it out", "--%s is empty", name)
 		}
 	}
-	return gantry.ImageTrust{Policy: p.policy, SecurePolicy: p.secure, RegistriesD: p.registries, Cosign: p.cosign}, nil
+	return trust.ImageTrust{Policy: p.policy, SecurePolicy: p.secure, RegistriesD: p.registries, Cosign: p.cosign}, nil
 }

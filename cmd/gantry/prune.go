@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/removal"
 )
 
 // pruneFlags are the flags of gantry prune.
 type pruneFlags struct {
 	deletionFlags
-	options   gantry.PruneOptions
+	options   removal.PruneOptions
 	olderThan period
 	others    bool
 	selected  []string
@@ -92,7 +92,7 @@ and --save, it writes a list of some of it for gantry delete. It deletes nothing
 func (a *app) prune(ctx context.Context, f pruneFlags) error {
 	o := f.options
 	o.Env, o.Workspace, o.OnlyMirror, o.MaxNestedPaths = a.environment(&f.registryFlags), f.workspace, f.onlyMirror, f.nested
-	result, err := gantry.Prune(ctx, o)
+	result, err := removal.Prune(ctx, o)
 	if result == nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (a *app) prune(ctx context.Context, f pruneFlags) error {
 
 // pruneOthers lists what no record has.
 func (a *app) pruneOthers(ctx context.Context, mirror string, f pruneFlags) error {
-	result, err := gantry.ListUnrecorded(ctx, gantry.UnrecordedOptions{
+	result, err := removal.ListUnrecorded(ctx, removal.UnrecordedOptions{
 		Env: a.environment(&f.registryFlags), Mirror: mirror, MaxNestedPaths: f.nested, OnlyMirror: f.onlyMirror, Select: f.selected, Save: f.options.Save,
 	})
 	if err != nil {

@@ -10,10 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/mirror/prune"
+	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 // prunable mirrors a configuration, and then a smaller one: lantern without tidewater and two images.
@@ -37,13 +38,13 @@ func (w *fixture) operators(packages ...string) string {
 }
 
 // pruned runs gantry prune and returns its result.
-func (w *fixture) pruned(code int, args ...string) gantry.PruneResult {
+func (w *fixture) pruned(code int, args ...string) removal.PruneResult {
 	w.t.Helper()
 	o := w.gantry(append([]string{"prune", "-o", "json", w.docker("/site")}, args...)...)
 	if o.code != code {
 		w.t.Fatalf("gantry prune ended with %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
-	var r gantry.PruneResult
+	var r removal.PruneResult
 	if err := json.Unmarshal([]byte(o.stdout), &r); err != nil {
 		w.t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func TestPruneRefused(t *testing.T) {
 // lastRun returns the only run that the workspace knows.
 func (w *fixture) lastRun() state.Run {
 	w.t.Helper()
-	var s gantry.WorkspaceStatus
+	var s workspace.StatusReport
 	if err := json.Unmarshal([]byte(w.must("status", "-o", "json").stdout), &s); err != nil || len(s.Runs) != 1 {
 		w.t.Fatalf("%+v, %v", s, err)
 	}

@@ -5,15 +5,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/pull"
 )
 
 // pullFlags are the flags of gantry pull.
 type pullFlags struct {
 	registryFlags
 	archive archiveFlags
-	options gantry.PullOptions
+	options pull.Options
 	form    string
 }
 
@@ -68,7 +68,7 @@ func (a *app) pull(ctx context.Context, f *pullFlags, args []string) error {
 		if o.To != "" {
 			return usageHint("gantry pull "+args[0]+" lists the names", "--to needs the NAME of a file")
 		}
-		list, err := gantry.ListFiles(ctx, o)
+		list, err := pull.ListFiles(ctx, o)
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (a *app) pull(ctx context.Context, f *pullFlags, args []string) error {
 	if o.Name = args[1]; o.To == toStdout {
 		o.To, o.Output = "", a.stdout
 	}
-	pulled, err := gantry.PullFile(ctx, o)
+	pulled, err := pull.File(ctx, o)
 	if err != nil || o.Output != nil {
 		return err
 	}

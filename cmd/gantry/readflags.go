@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
 // readFlags are those of verbs that only read catalogs.
@@ -15,5 +15,5 @@ type readFlags struct {
 func (f *readFlags) addFlags(fs *pflag.FlagSet) {
 	f.registryFlags.addSourceFlags(fs)
 	f.addCacheDir(fs)
-	fs.StringVar(&f.workspace, "workspace", gantry.DefaultWorkspace, "folder whose cache is used, if it exists")
+	fs.StringVar(&f.workspace, "workspace", env.DefaultWorkspace, "folder whose cache is used, if it exists")
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 // TestBadInput checks that wrong input is refused and the mirror is not changed.
@@ -233,7 +234,7 @@ func TestLockedWorkspace(t *testing.T) {
 	if err := a.openLog(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := a.environment(&registryFlags{images: "1", layers: "1"}).OpenSession(w.path("workspace"))
+	s, err := workspace.OpenSession(a.environment(&registryFlags{images: "1", layers: "1"}), w.path("workspace"))
 	if err != nil {
 		t.Fatal(err)
 	}

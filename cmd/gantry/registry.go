@@ -7,8 +7,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/registry"
 )
 
 func (a *app) registryCommand() *cobra.Command {
@@ -37,8 +38,8 @@ func (f *apiFlags) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&f.tokenFile, "registry-token-file", "", "file with an OAuth token for Quay's API, with the permissions repo:create and repo:read")
 }
 
-func (f *apiFlags) options() gantry.RegistryAPI {
-	return gantry.RegistryAPI{RegistryKind: f.kind, RegistryTokenFile: f.tokenFile}
+func (f *apiFlags) options() registry.API {
+	return registry.API{RegistryKind: f.kind, RegistryTokenFile: f.tokenFile}
 }
 
 // prepareFlags are the flags of gantry registry prepare.
@@ -86,7 +87,7 @@ private. Nothing is copied.
 	f.trust.addFlags(c.Flags())
 	c.Flags().StringVar(&f.plan, "plan", "", "the plan, a file from gantry plan --lock")
 	c.Flags().Var(&f.from, "from", "the plan of the archive in this folder, file://DIR (may be repeated, or with commas)")
-	c.Flags().StringVar(&f.workspace, "workspace", gantry.DefaultWorkspace, "with -c, folder for the cache")
+	c.Flags().StringVar(&f.workspace, "workspace", env.DefaultWorkspace, "with -c, folder for the cache")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
 	c.Flags().BoolVar(&f.print, "print", false, "create nothing, and print the commands that would: aws, or curl")
 	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
@@ -101,8 +102,8 @@ func (a *app) prepareRegistry(ctx context.Context, f *prepareFlags, mirror strin
 	if err != nil {
 		return err
 	}
-	result, err := gantry.PrepareRegistry(ctx, gantry.PrepareOptions{
-		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.releaseFlags.trust(), RegistryAPI: f.apiFlags.options(), Mirror: mirror,
+	result, err := registry.Prepare(ctx, registry.PrepareOptions{
+		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.releaseFlags.trust(), API: f.apiFlags.options(), Mirror: mirror,
 		Plan: f.plan, From: f.from, Workspace: f.workspace, MaxNestedPaths: f.maxNestedPaths, Print: f.print, Read: read,
 	})
 	if result == nil {

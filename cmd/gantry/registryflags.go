@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -148,8 +148,8 @@ func (c *count) number() int {
 }
 
 // registries returns the values of the flags.
-func (s *registryFlags) registries() gantry.Registries {
-	r := gantry.Registries{
+func (s *registryFlags) registries() env.Registries {
+	r := env.Registries{
 		AuthFile: s.authFile, CertDir: s.certDir,
 		Source: s.src.side(), Destination: s.dest.side(),
 		RetryTimes: int(s.retryTimes), RetryDelay: s.retryDelay,
@@ -162,16 +162,16 @@ func (s *registryFlags) registries() gantry.Registries {
 	return r
 }
 
-func (s *sideFlags) side() gantry.Side {
-	return gantry.Side{AuthFile: s.authFile, CertDir: s.certDir, SkipTLSVerify: !s.tlsVerify, PlainHTTP: s.plainHTTP}
+func (s *sideFlags) side() env.Side {
+	return env.Side{AuthFile: s.authFile, CertDir: s.certDir, SkipTLSVerify: !s.tlsVerify, PlainHTTP: s.plainHTTP}
 }
 
 // environment returns the Env of package gantry for the flags.
-func (a *app) environment(s *registryFlags) *gantry.Env {
+func (a *app) environment(s *registryFlags) *env.Env {
 	if e := a.envs[*s]; e != nil {
 		return e
 	}
-	e := &gantry.Env{
+	e := &env.Env{
 		Registries: s.registries(),
 		Log:        a.log,
 		Say:        func(text string) { a.say("%s", flagNames(text)) },
@@ -188,12 +188,12 @@ func (a *app) environment(s *registryFlags) *gantry.Env {
 	if a.events != nil {
 		e.OnRetry = func(side remote.Side, again remote.RetryEvent) {
 			a.events.Retry(view.Retry{
-				Side: gantry.SideName(side), Host: again.Host, Op: again.Err.Op, Attempt: again.Attempt, Wait: again.Wait, Reason: again.Err.Error(),
+				Side: env.SideName(side), Host: again.Host, Op: again.Err.Op, Attempt: again.Attempt, Wait: again.Wait, Reason: again.Err.Error(),
 			})
 		}
 	}
 	if a.envs == nil {
-		a.envs = map[registryFlags]*gantry.Env{}
+		a.envs = map[registryFlags]*env.Env{}
 	}
 	a.envs[*s] = e
 	return e

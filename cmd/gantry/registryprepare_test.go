@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/registry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -102,7 +102,7 @@ func TestRegistryPrepare(t *testing.T) {
 	if o := w.must(args("registry", "prepare", "-c", isc, "--print")...); !strings.Contains(o.stdout, `"project_name":"ocp"`) || !strings.Contains(o.stdout, "http://"+host+"/api/v2.0/projects") || strings.Contains(o.stdout, "secret-7") || h.created != 0 {
 		t.Errorf("%s, %d created", o.stdout, h.created)
 	}
-	var result gantry.PreparedRegistry
+	var result registry.PreparedRegistry
 	o := w.must(args("registry", "prepare", "-c", isc, "-o", "json")...)
 	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || result.Kind != "harbor" || len(result.Repositories) != 1 || !result.Repositories[0].Created || result.Repositories[0].Name != "ocp" {
 		t.Errorf("%s: %v", o.stdout, err)

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/release/query"
 )
 
 func (a *app) releaseBootImagesCommand() *cobra.Command {
@@ -40,7 +40,7 @@ func (a *app) releaseBootImages(ctx context.Context, f *payloadFlags, name strin
 	if err != nil {
 		return err
 	}
-	list, err := gantry.BootImages(ctx, o, kinds)
+	list, err := query.BootImages(ctx, o, kinds)
 	switch {
 	case err != nil:
 		return err

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/release/query"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
@@ -68,12 +68,12 @@ func TestReleaseContents(t *testing.T) {
 	p := w.payload("4.20.5-x86_64")
 
 	names := []string{p.Reference(), "docker://" + p.Repository + ":4.20.5-x86_64", "4.20.5", "4.20.5-x86_64", w.docker("/ocp/openshift/release-images:4.20.5-x86_64")}
-	var first gantry.ReleaseInfo
+	var first query.ReleaseInfo
 	for i, name := range append(names, "file://"+w.path("disk"), "file://"+w.path("disk")+"#4.20.5") {
 		if i == len(names) {
 			defer w.unplug()()
 		}
-		var info gantry.ReleaseInfo
+		var info query.ReleaseInfo
 		if err := json.Unmarshal([]byte(w.must("release", "info", name, "-o", "json").stdout), &info); err != nil {
 			t.Fatal(err)
 		}
@@ -89,19 +89,19 @@ func TestReleaseContents(t *testing.T) {
 			t.Errorf("%s has %d manifests:\n%s", name, n, manifests)
 		}
 	}
-	want := gantry.ReleaseInfo{
+	want := query.ReleaseInfo{
 		Version: 1, Release: "4.20.5", Arch: "amd64", Digest: p.Digest, URL: "https://errata.example.com/1", Previous: []string{"4.19.7", "4.20.4"},
 		Metadata:     map[string]string{"url": "https://errata.example.com/1"},
-		Software:     []gantry.Software{{Name: "kubernetes", Version: "1.33.5"}, {Name: "machine-os", Version: "4.20.5", Display: "Red Hat Enterprise Linux CoreOS"}},
+		Software:     []query.Software{{Name: "kubernetes", Version: "1.33.5"}, {Name: "machine-os", Version: "4.20.5", Display: "Red Hat Enterprise Linux CoreOS"}},
 		Capabilities: []string{"CloudCredential", "Console", "Storage"}, Profiles: []string{"ibm-cloud-managed", "self-managed-high-availability"},
 		FeatureSets: []string{"Default", "DevPreviewNoUpgrade", "TechPreviewNoUpgrade"}, Manifests: 10,
-		Gates: []gantry.ReleaseGate{{
+		Gates: []query.ReleaseGate{{
 			Name: "ack-4.20-kube-1.34-api-removals-in-4.21", Minor: "4.20", Message: "Some APIs are removed.",
 			Command: `oc -n openshift-config patch cm admin-acks --type merge -p '{"data":{"ack-4.20-kube-1.34-api-removals-in-4.21":"true"}}'`,
 		}},
 	}
 	for _, name := range p.Components {
-		want.Images = append(want.Images, gantry.ReleaseImage{Name: name, Image: p.Content + "@" + p.Images[name].String()})
+		want.Images = append(want.Images, query.ReleaseImage{Name: name, Image: p.Content + "@" + p.Images[name].String()})
 	}
 	if diff := cmp.Diff(want, first); diff != "" {
 		t.Error(diff)
@@ -118,7 +118,7 @@ func TestReleaseContents(t *testing.T) {
 	}
 	listed := func(args ...string) string {
 		t.Helper()
-		var list gantry.ReleaseManifestList
+		var list query.ReleaseManifestList
 		if err := json.Unmarshal([]byte(w.must(append([]string{"release"}, append(args, "-o", "json")...)...).stdout), &list); err != nil {
 			t.Fatal(err)
 		}

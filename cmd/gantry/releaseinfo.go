@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/release/query"
 )
 
 func (a *app) releaseInfoCommand() *cobra.Command {
@@ -40,7 +40,7 @@ func (a *app) releaseInfo(ctx context.Context, f *payloadFlags, name string) err
 	if err != nil {
 		return err
 	}
-	info, err := gantry.ReadRelease(ctx, o)
+	info, err := query.ReadRelease(ctx, o)
 	switch {
 	case err != nil:
 		return err
@@ -83,7 +83,7 @@ func (a *app) releaseImages(ctx context.Context, f *payloadFlags, name string, p
 	if err != nil {
 		return err
 	}
-	list, err := gantry.ReleaseImages(ctx, o, patterns)
+	list, err := query.ReleaseImages(ctx, o, patterns)
 	switch {
 	case err != nil:
 		return err

@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -87,9 +87,9 @@ func newReleaseFixture(t *testing.T, releases *releasetest.Platform, source, mir
 		releases: releases, service: registrytest.Serve(t, registrytest.Options{}, releases),
 	}
 	w.surroundings(w.write("registries.conf", releases.RegistriesConf(w.source.Host, w.source.Host, w.mirror.Host)), "")
-	w.env[gantry.SignatureKeyVariable] = w.write("release.asc", string(releases.Keys.OpenPGP))
-	w.env[gantry.SignatureURLVariable] = w.service.URL() + releasetest.SignaturesPath
-	w.env[gantry.UpdateURLVariable] = w.service.URL() + releasetest.GraphPath
+	w.env[updates.SignatureKeyVariable] = w.write("release.asc", string(releases.Keys.OpenPGP))
+	w.env[updates.SignatureURLVariable] = w.service.URL() + releasetest.SignaturesPath
+	w.env[updates.UpdateURLVariable] = w.service.URL() + releasetest.GraphPath
 	return w
 }
 
@@ -324,6 +324,6 @@ func (w *platformFixture) serve(definitions ...releasetest.Definition) {
 		}
 		fixtures[0].ServeHTTP(rw, r)
 	}))
-	w.env[gantry.SignatureURLVariable] = w.service.URL() + releasetest.SignaturesPath
-	w.env[gantry.UpdateURLVariable] = w.service.URL() + releasetest.GraphPath
+	w.env[updates.SignatureURLVariable] = w.service.URL() + releasetest.SignaturesPath
+	w.env[updates.UpdateURLVariable] = w.service.URL() + releasetest.GraphPath
 }

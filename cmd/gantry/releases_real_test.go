@@ -8,8 +8,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
@@ -36,8 +36,8 @@ func TestReal415(t *testing.T) {
 	quay := registrytest.New(t, registrytest.Options{})
 	w := &fixture{t: t, dir: registrytest.TempDir(t), source: quay}
 	w.surroundings(w.write("registries.conf", "[[registry]]\nprefix = \"quay.io\"\nlocation = \""+quay.Host+"\"\ninsecure = true\n"), "")
-	w.env[gantry.UpdateURLVariable] = service.URL() + releasetest.GraphPath
-	w.env[gantry.SignatureURLVariable] = service.URL() + releasetest.SignaturesPath
+	w.env[updates.UpdateURLVariable] = service.URL() + releasetest.GraphPath
+	w.env[updates.SignatureURLVariable] = service.URL() + releasetest.SignaturesPath
 	isc := func(version string) string {
 		return w.config("imageset.yaml", "  platform:\n    channels: [{name: stable-4.15, minVersion: "+version+", maxVersion: "+version+"}]\n")
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
@@ -173,8 +173,8 @@ func TestReleaseKeyAtDisconnectedSide(t *testing.T) {
 	isc := w.config("imageset.yaml", headOf420)
 	disk := fileScheme + w.path("disk")
 	w.must("mirror", "-c", isc, disk)
-	key := w.env[gantry.SignatureKeyVariable]
-	delete(w.env, gantry.SignatureKeyVariable)
+	key := w.env[updates.SignatureKeyVariable]
+	delete(w.env, updates.SignatureKeyVariable)
 	defer w.unplug()()
 	w.refuse(exitMismatch, []string{"release 4.20.2-x86_64", "is not trusted", "--release-key"}, "mirror", "--from", disk, w.docker("/far"), "--workspace", w.path("far"))
 	w.untouched("far")

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gantry-mirror/gantry"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
@@ -113,8 +113,8 @@ func TestSignatureStores(t *testing.T) {
 	t.Parallel()
 	w := newSmallFixture(t)
 	down := rt.Serve(t, rt.Options{Rules: []rt.Rule{{Action: rt.Reset()}}}, http.NotFoundHandler())
-	store := w.env[gantry.SignatureURLVariable]
-	delete(w.env, gantry.SignatureURLVariable)
+	store := w.env[updates.SignatureURLVariable]
+	delete(w.env, updates.SignatureURLVariable)
 	isc := w.config("imageset.yaml", headOf420+"    signatureStores: ["+down.URL()+", "+store+"]\n")
 	o := w.impatiently(30*time.Second, "mirror", "-c", isc, w.docker("/ocp"), "--workspace", w.path("workspace"))
 	w.ended(o, exitOK)
@@ -135,7 +135,7 @@ func TestInvalidSignatureSettings(t *testing.T) {
 	t.Parallel()
 	w := newSmallFixture(t)
 	isc := w.config("imageset.yaml", "  platform: {channels: [{name: fast-4.20, from: [4.18.1]}]}\n")
-	store := w.env[gantry.SignatureURLVariable]
+	store := w.env[updates.SignatureURLVariable]
 	for _, tc := range []struct{ name, store, key, word string }{
 		{"password", strings.Replace(store, "//", "//me:hidden@", 1) + "?token=hidden", "", "contains credentials"},
 		{"query", store + "?token=hidden", "", "the address must not have a query or a fragment"},
@@ -143,7 +143,7 @@ func TestInvalidSignatureSettings(t *testing.T) {
 		{"no key", store, w.path("absent.asc"), "absent.asc"},
 		{"not a key", store, isc, "imageset.yaml"},
 	} {
-		w.env[gantry.SignatureURLVariable] = tc.store
+		w.env[updates.SignatureURLVariable] = tc.store
 		args := []string{"plan", "-c", isc, "--workspace", w.path(tc.name)}
 		if tc.key != "" {
 			args = append(args, "--release-key", tc.key)
@@ -167,7 +167,7 @@ func TestInvalidUpdateService(t *testing.T) {
 		"ftp://updates.example.com/graph?token=hidden":            "is not http or https",
 		"http://updates.example.com/%zz?token=hidden":             "is malformed",
 	} {
-		w.env[gantry.UpdateURLVariable] = address
+		w.env[updates.UpdateURLVariable] = address
 		k := ask(t, address)
 		for _, o := range []outcome{
 			w.gantry("plan", "-c", isc),

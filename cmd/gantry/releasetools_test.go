@@ -17,9 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/release/query"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
@@ -147,11 +147,11 @@ func TestReleaseTools(t *testing.T) {
 		t.Errorf("the installer has %q", installer)
 	}
 
-	var list gantry.ReleaseToolList
+	var list query.ReleaseToolList
 	if err := json.Unmarshal([]byte(w.must("release", "tools", archive, "-o", "json").stdout), &list); err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Tools) != 25 || list.Tools[0] != (gantry.ReleaseTool{Name: "oc", Platform: "darwin/amd64", File: "oc-4.20.5-darwin-amd64", Image: "cli-artifacts"}) {
+	if len(list.Tools) != 25 || list.Tools[0] != (query.ReleaseTool{Name: "oc", Platform: "darwin/amd64", File: "oc-4.20.5-darwin-amd64", Image: "cli-artifacts"}) {
 		t.Errorf("%d tools are listed: %+v", len(list.Tools), list.Tools)
 	}
 	w.says(w.must("release", "tools", archive, "oc-mirror", "oc").stdout, "NAME ", "oc-mirror  linux/amd64", "darwin/amd64, darwin/arm64, linux/amd64, linux/arm64, linux/ppc64le, windows/amd64")
@@ -161,7 +161,7 @@ func TestReleaseTools(t *testing.T) {
 		archive + " metal/pxe": "metal/pxe amd64 kernel, metal/pxe amd64 rootfs",
 		multi + " metal/iso":   "metal/iso amd64 disk, metal/iso arm64 disk",
 	} {
-		var list gantry.BootImageList
+		var list query.BootImageList
 		if err := json.Unmarshal([]byte(w.must(append([]string{"release", "boot-images", "-o", "json"}, strings.Fields(release)...)...).stdout), &list); err != nil {
 			t.Fatal(err)
 		}

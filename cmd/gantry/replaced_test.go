@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/admission"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -32,10 +32,10 @@ func (w *fixture) kites(name, catalog, pkg string) string {
 }
 
 // replacements returns what the JSON of a run lists.
-func (w *fixture) replacements(o outcome) []gantry.ReplacedCatalog {
+func (w *fixture) replacements(o outcome) []admission.ReplacedCatalog {
 	w.t.Helper()
 	var r struct {
-		Replaced []gantry.ReplacedCatalog `json:"replaced"`
+		Replaced []admission.ReplacedCatalog `json:"replaced"`
 	}
 	if err := json.Unmarshal([]byte(o.stdout), &r); err != nil {
 		w.t.Fatalf("%v:\n%s", err, o.stdout)

@@ -5,8 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/pkg/cluster"
+	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
 // The help of flags that gantry mirror and gantry resources have.
@@ -17,7 +19,7 @@ const (
 
 // resourcesFlags are the flags of gantry resources.
 type resourcesFlags struct {
-	options gantry.ResourcesOptions
+	options cluster.ResourcesOptions
 	from    archives
 	trust   trustFlags
 	form    string
@@ -53,7 +55,7 @@ only one. What no flag sets is as in the last run.
 		},
 	}
 	o := &f.options
-	c.Flags().StringVar(&o.Workspace, "workspace", gantry.DefaultWorkspace, "folder of the workspace")
+	c.Flags().StringVar(&o.Workspace, "workspace", env.DefaultWorkspace, "folder of the workspace")
 	c.Flags().Var(&f.from, "from", "write the resources for what the archive in this folder brings, file://DIR (may be repeated, or with commas)")
 	c.Flags().StringVar(&o.MirrorHost, "mirror-host", "", "HOST[:PORT][/PREFIX] by which clusters reach the mirror, if it is another one")
 	c.Flags().StringVar(&o.For, "for", "", forUsage)
@@ -80,7 +82,7 @@ func (a *app) resources(ctx context.Context, f resourcesFlags) error {
 		}
 	}
 	o.Env = a.environment(&registryFlags{dest: f.mirror})
-	files, err := gantry.Resources(ctx, o)
+	files, err := mirroring.Resources(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/escape"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/redact"
@@ -51,7 +51,7 @@ type app struct {
 	// env, if set, replaces the environment of the process. Tests that run in parallel have one each.
 	env map[string]string
 	// envs are the environments of package gantry, by the flags for registries.
-	envs map[registryFlags]*gantry.Env
+	envs map[registryFlags]*env.Env
 
 	output    string
 	quiet     bool

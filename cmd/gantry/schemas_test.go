@@ -16,10 +16,27 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/extract"
+	"github.com/gantry-mirror/gantry/archive/foreign"
+	"github.com/gantry-mirror/gantry/archive/inspect"
+	"github.com/gantry-mirror/gantry/archive/rebuild"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/mirror/pull"
+	"github.com/gantry-mirror/gantry/mirror/removal"
+	"github.com/gantry-mirror/gantry/mirror/report"
+	"github.com/gantry-mirror/gantry/mirror/verify"
+	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
+	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
+	"github.com/gantry-mirror/gantry/pkg/cluster"
+	"github.com/gantry-mirror/gantry/pkg/cluster/operator"
+	"github.com/gantry-mirror/gantry/pkg/config"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/registry"
 	"github.com/gantry-mirror/gantry/pkg/release/proof"
+	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
 // The published schemas, and those that published ones must stay compatible with.
@@ -40,65 +57,65 @@ type document struct {
 // catalog init, config init, config schema, archive repair-request, graph) are not in the list.
 func documents() []document {
 	return []document{
-		{"archive-diff", "archive diff", gantry.ArchiveDifference{}},
-		{"archive-extract", "archive extract", gantry.Extracted{}},
-		{"archive-extract-files", "archive extract", gantry.ExtractedFiles{}},
-		{"archive-inspect", "archive inspect", gantry.Inspection{}},
-		{"archive-convert", "archive convert", gantry.ConvertedArchive{}},
-		{"archive-rebuild", "archive rebuild", gantry.RebuiltArchive{}},
-		{"archive-list", "archive list", gantry.ArchiveImages{}},
-		{"archive-list-blobs", "archive list", gantry.ArchiveContent{}},
-		{"catalog-build", "catalog build", gantry.BuiltCatalog{}},
-		{"catalog-convert", "catalog convert", gantry.Converted{}},
+		{"archive-diff", "archive diff", inspect.ArchiveDifference{}},
+		{"archive-extract", "archive extract", extract.Extracted{}},
+		{"archive-extract-files", "archive extract", extract.ExtractedFiles{}},
+		{"archive-inspect", "archive inspect", inspect.Inspection{}},
+		{"archive-convert", "archive convert", foreign.ConvertedArchive{}},
+		{"archive-rebuild", "archive rebuild", rebuild.Result{}},
+		{"archive-list", "archive list", inspect.ArchiveImages{}},
+		{"archive-list-blobs", "archive list", inspect.ArchiveContent{}},
+		{"catalog-build", "catalog build", authoring.BuiltCatalog{}},
+		{"catalog-convert", "catalog convert", authoring.Converted{}},
 		{"catalog-deprecate", "catalog deprecate", deprecatedDocument{}},
 		{"catalog-diff", "catalog diff", catalogDiffDocument{}},
-		{"catalog-filter", "catalog filter", gantry.FilterResult{}},
-		{"catalog-list", "catalog list", gantry.CatalogListing{}},
-		{"catalog-serve", "catalog serve", gantry.ServingCatalog{}},
-		{"catalog-validate", "catalog validate", gantry.Validation{}},
+		{"catalog-filter", "catalog filter", authoring.FilterResult{}},
+		{"catalog-list", "catalog list", listing.CatalogListing{}},
+		{"catalog-serve", "catalog serve", authoring.ServingCatalog{}},
+		{"catalog-validate", "catalog validate", authoring.Validation{}},
 		{"check", "check", view.OperatorCheck{}},
 		{"check-platform", "check", proof.Report{}},
-		{"config-check", "config check", gantry.ConfigCheck{}},
-		{"config-convert", "config convert", gantry.ConvertedConfig{}},
-		{"config-from-cluster", "config from-cluster", gantry.ConfigDraft{}},
-		{"config-from-mirror", "config from-mirror", gantry.ConfigDraft{}},
-		{"delete", "delete", gantry.DeletionList{}},
-		{"delete-yaml-file", "delete", gantry.DeleteResult{}},
-		{"diff", "diff", gantry.ContentDifference{}},
-		{"doctor", "doctor", gantry.DoctorResult{}},
+		{"config-check", "config check", config.Checked{}},
+		{"config-convert", "config convert", selection.ConvertedConfig{}},
+		{"config-from-cluster", "config from-cluster", config.Draft{}},
+		{"config-from-mirror", "config from-mirror", config.Draft{}},
+		{"delete", "delete", removal.DeletionList{}},
+		{"delete-yaml-file", "delete", removal.DeleteResult{}},
+		{"diff", "diff", report.ContentDifference{}},
+		{"doctor", "doctor", registry.DoctorResult{}},
 		{"error", "", errorDocument{}},
 		{"explain", "explain", explanationDocument{}},
 		{"list-catalogs", "list operators", catalogsDocument{}},
-		{"list-operators", "list operators", gantry.CatalogListing{}},
-		{"list-releases", "list releases", gantry.ReleaseList{}},
+		{"list-operators", "list operators", listing.CatalogListing{}},
+		{"list-releases", "list releases", query.ReleaseList{}},
 		{"list-versions", "list operators", versionsDocument{}},
-		{"login", "login", gantry.LoginResult{}},
-		{"logout", "logout", gantry.LogoutResult{}},
-		{"mirror", "mirror", gantry.MirrorResult{}},
+		{"login", "login", registry.LoginResult{}},
+		{"logout", "logout", registry.LogoutResult{}},
+		{"mirror", "mirror", mirroring.Result{}},
 		{"mirror-dry-run", "mirror", shownPlan{}},
 		{"mirror-repair", "mirror", view.Repair{}},
-		{"operator-install", "operator install", gantry.OperatorInstall{}},
-		{"operator-install-check", "operator install", gantry.OperatorAccess{}},
+		{"operator-install", "operator install", operator.Install{}},
+		{"operator-install-check", "operator install", operator.Access{}},
 		{"plan", "plan", shownPlan{}},
-		{"prune", "prune", gantry.PruneResult{}},
-		{"prune-others", "prune", gantry.Unrecorded{}},
-		{"pull", "pull", gantry.PulledFile{}},
-		{"pull-list", "pull", gantry.FileList{}},
-		{"registry-prepare", "registry prepare", gantry.PreparedRegistry{}},
-		{"release-boot-images", "release boot-images", gantry.BootImageList{}},
-		{"release-credentials", "release credentials", gantry.ReleaseManifestList{}},
-		{"release-images", "release images", gantry.ReleaseImageList{}},
-		{"release-info", "release info", gantry.ReleaseInfo{}},
-		{"release-manifests", "release manifests", gantry.ReleaseManifestList{}},
-		{"release-tools", "release tools", gantry.ReleaseToolList{}},
-		{"resources", "resources", gantry.ResourceFiles{}},
+		{"prune", "prune", removal.PruneResult{}},
+		{"prune-others", "prune", removal.Unrecorded{}},
+		{"pull", "pull", pull.PulledFile{}},
+		{"pull-list", "pull", pull.FileList{}},
+		{"registry-prepare", "registry prepare", registry.PreparedRegistry{}},
+		{"release-boot-images", "release boot-images", query.BootImageList{}},
+		{"release-credentials", "release credentials", query.ReleaseManifestList{}},
+		{"release-images", "release images", query.ReleaseImageList{}},
+		{"release-info", "release info", query.ReleaseInfo{}},
+		{"release-manifests", "release manifests", query.ReleaseManifestList{}},
+		{"release-tools", "release tools", query.ReleaseToolList{}},
+		{"resources", "resources", cluster.ResourceFiles{}},
 		{"serve", "serve", view.Served{}},
-		{"status", "status", gantry.WorkspaceStatus{}},
-		{"status-mirror", "status", gantry.MirrorState{}},
-		{"status-audit", "status --audit", gantry.AuditResult{}},
-		{"verify-archive", "verify", gantry.VerifiedArchive{}},
-		{"verify-layout", "verify", gantry.VerifiedLayout{}},
-		{"verify-registry", "verify", gantry.VerifiedRegistry{}},
+		{"status", "status", workspace.StatusReport{}},
+		{"status-mirror", "status", report.MirrorState{}},
+		{"status-audit", "status --audit", workspace.AuditResult{}},
+		{"verify-archive", "verify", verify.VerifiedArchive{}},
+		{"verify-layout", "verify", verify.VerifiedLayout{}},
+		{"verify-registry", "verify", verify.VerifiedRegistry{}},
 		{"version", "version", versionDocument{}},
 	}
 }

@@ -1,10 +1,12 @@
 package main
 
-import "github.com/gantry-mirror/gantry"
+import (
+	"github.com/gantry-mirror/gantry/pkg/env"
+)
 
 // The schemes of destinations.
 const (
-	dockerScheme = gantry.RegistryScheme
-	fileScheme   = gantry.ArchiveScheme
-	ociScheme    = gantry.LayoutScheme
+	dockerScheme = env.RegistryScheme
+	fileScheme   = env.ArchiveScheme
+	ociScheme    = env.LayoutScheme
 )

@@ -19,8 +19,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
@@ -64,8 +64,8 @@ func TestScripts(t *testing.T) {
 	}
 	releases := releasetest.Small()
 	releases.Store = "http://" + scriptUpdates + releasetest.SignaturesPath
-	_, updates := releasetest.Serve(t, releases, registrytest.Options{})
-	proxy := httptest.NewServer(proxyTo(map[string]string{scriptMirror: mirror.Host, scriptSource: source.Host, scriptUpdates: updates.Host, scriptCharts: startCharts(t)}))
+	_, service := releasetest.Serve(t, releases, registrytest.Options{})
+	proxy := httptest.NewServer(proxyTo(map[string]string{scriptMirror: mirror.Host, scriptSource: source.Host, scriptUpdates: service.Host, scriptCharts: startCharts(t)}))
 	t.Cleanup(proxy.Close)
 	etc := t.TempDir()
 	if err := sample.WriteConfig(etc, scriptSource, scriptSource, scriptMirror); err != nil {
@@ -87,7 +87,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CONTAINERS_REGISTRIES_CONF", filepath.Join(etc, "registries.conf"))
-			env.Setenv(gantry.UpdateURLVariable, "http://"+scriptUpdates+releasetest.GraphPath)
+			env.Setenv(updates.UpdateURLVariable, "http://"+scriptUpdates+releasetest.GraphPath)
 			env.Setenv("HTTP_PROXY", proxy.URL)
 			env.Setenv("RENDERER", renderer)
 			env.Setenv("HTTPS_PROXY", proxy.URL)
@@ -141,7 +141,7 @@ func (w *scriptFixture) wantStatus(ts *testscript.TestScript, neg bool, args []s
 // because with the race detector that takes longer than most commands.
 func (w *scriptFixture) run(ts *testscript.TestScript, args []string) int {
 	env := map[string]string{}
-	for _, name := range []string{"HOME", "CONTAINERS_REGISTRIES_CONF", gantry.UpdateURLVariable, "HTTP_PROXY", "HTTPS_PROXY"} {
+	for _, name := range []string{"HOME", "CONTAINERS_REGISTRIES_CONF", updates.UpdateURLVariable, "HTTP_PROXY", "HTTPS_PROXY"} {
 		env[name] = ts.Getenv(name)
 	}
 	w.folder.Lock()

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/release/updates"
 )
 
 // secret is a part of what users must not find in any output.
@@ -62,7 +62,7 @@ func TestAddressesWithSecrets(t *testing.T) {
 		"user:" + secret + "@mirror.example/a:v1", "docker://user:p@" + secret + "@mirror.example/a", "docker://user:12/" + secret + "@mirror.example/a",
 		"https://user:" + secret + "@mirror.example/a", "mirror.example/a?token=" + secret, "docker://mirror.example/a?token=" + secret,
 	} {
-		env := map[string]string{"HOME": dir, "CONTAINERS_REGISTRIES_CONF": os.DevNull, gantry.UpdateURLVariable: address}
+		env := map[string]string{"HOME": dir, "CONTAINERS_REGISTRIES_CONF": os.DevNull, updates.UpdateURLVariable: address}
 		k := asking{t, env}
 		for _, args := range [][]string{
 			{"mirror", "-c", valid, address},

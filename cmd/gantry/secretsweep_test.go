@@ -22,8 +22,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/release/updates"
 )
 
 // A guard is in front of a registry. It requires a token, for a password, and redirects to blobs with
@@ -242,7 +242,7 @@ func TestSecretsInNoOutput(t *testing.T) {
 	s.write("registries.conf", strings.ReplaceAll(s.read("registries.conf"), s.source.Host, source.host))
 	s.env["REGISTRY_AUTH_FILE"] = auth("in/source.json", source.host, source.password)
 	s.env["HTTPS_PROXY"] = "http://me:" + s.secret("proxy's password") + "@" + closedPort(t)
-	s.env[gantry.UpdateURLVariable] = "http://" + closedPort(t) + "/graph?token=" + s.secret("update service's token")
+	s.env[updates.UpdateURLVariable] = "http://" + closedPort(t) + "/graph?token=" + s.secret("update service's token")
 	s.env["CLOUD_SECRET"] = s.secret("variable")
 	keyPhrase, signPhrase := s.secret("identity's passphrase"), s.secret("signing key's passphrase")
 	identity, recipient := s.ageKey("in/age", keyPhrase)

@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/open"
+	"github.com/gantry-mirror/gantry/archive/serve"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 )
 
@@ -64,26 +65,26 @@ requires --tls-cert and --tls-key, or --plain-http. Stop it with Ctrl-C or TERM.
 }
 
 func (a *app) serve(ctx context.Context, f serveFlags, args []string) error {
-	if _, err := gantry.ArchiveFolders("", args); err != nil {
+	if _, err := open.Folders("", args); err != nil {
 		return err
 	}
 	if f.htpasswd == "" && f.trust.flags.Changed(htpasswdFlag) {
 		return usageHint("name the file, or leave it out", "--htpasswd is empty") // without a password, everyone could pull
 	}
-	o := gantry.ServeOptions{
+	o := serve.Options{
 		Env: a.environment(&registryFlags{}), Archive: args, Listen: f.listen, TLSCert: f.tlsCert, TLSKey: f.tlsKey, Htpasswd: f.htpasswd,
 		PlainHTTP: f.plainHTTP, Resources: f.resources, Address: f.address, ResourceName: f.resourceName,
-		Ready: func(s gantry.Serving) error { return a.sayServing(s, strings.Join(args, " ")) },
+		Ready: func(s serve.Serving) error { return a.sayServing(s, strings.Join(args, " ")) },
 	}
 	var err error
 	if o.Read, err = a.reading(&f.trust); err != nil {
 		return err
 	}
-	return gantry.Serve(ctx, o)
+	return serve.Run(ctx, o)
 }
 
 // sayServing prints what can be pulled, and how.
-func (a *app) sayServing(s gantry.Serving, what string) error {
+func (a *app) sayServing(s serve.Serving, what string) error {
 	served := view.NewServed(s)
 	for _, source := range served.NotServed {
 		a.log.Info("an image is not served", "source", source)

@@ -22,10 +22,10 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan"
@@ -133,7 +133,7 @@ func TestServe(t *testing.T) {
 func (w *fixture) sameResources(dir, address string) {
 	w.t.Helper()
 	o := w.must("mirror", "--from", "file://"+w.path("disk"), w.docker(""), "--resource-name", "serve-imageset", "--output", "json")
-	var result struct{ Resources gantry.ResourceFiles }
+	var result struct{ Resources cluster.ResourceFiles }
 	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || len(result.Resources.Files) < 3 {
 		w.t.Fatalf("gantry mirror wrote %+v, %v", result, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/gantry-mirror/gantry/archive/keys"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
 )
 
@@ -56,7 +57,7 @@ func (a *app) signKey(ctx context.Context, f signFlags) (*sshsig.Key, error) {
 	case f.passphraseFile != "":
 		opts.Agent = "" // the user wants the key of this file
 		opts.Passphrase = func(context.Context, string) ([]byte, error) {
-			return a.environment(&registryFlags{}).ReadPassphrase(f.passphraseFile)
+			return keys.ReadPassphrase(a.environment(&registryFlags{}), f.passphraseFile)
 		}
 	case ok && term.IsTerminal(int(in.Fd())):
 		opts.Passphrase = func(_ context.Context, file string) ([]byte, error) { return a.askPassphrase(in, file) }

@@ -6,9 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/report"
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/redact"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 // statusFlags are the flags of gantry status.
@@ -43,7 +45,7 @@ entry was changed or removed.
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.status(cmd, &f, args) },
 	}
-	c.Flags().StringVar(&f.workspace, "workspace", gantry.DefaultWorkspace, "folder of the workspace")
+	c.Flags().StringVar(&f.workspace, "workspace", env.DefaultWorkspace, "folder of the workspace")
 	c.Flags().BoolVar(&f.audit, "audit", false, "show the last entries of the audit log, and verify it")
 	c.Flags().IntVar(&f.last, "last", 20, "with --audit, number of entries; -1 is all")
 	c.Flags().StringVar(&f.name, "name", "", "list only this image set of the mirror")
@@ -69,7 +71,7 @@ func (a *app) status(cmd *cobra.Command, f *statusFlags, args []string) error {
 	if f.audit {
 		return a.showAudit(f.workspace, f.last)
 	}
-	status, err := gantry.Status(f.workspace)
+	status, err := workspace.Status(f.workspace)
 	if err != nil {
 		return err
 	}
@@ -91,7 +93,7 @@ func (a *app) mirrorStatus(cmd *cobra.Command, f *statusFlags, mirror string) er
 	if !cmd.Flags().Changed("retry-times") {
 		env.RetryTimes = statusRetries
 	}
-	state, err := gantry.MirrorStatus(cmd.Context(), gantry.MirrorStatusOptions{
+	state, err := report.Status(cmd.Context(), report.StatusOptions{
 		Env: env, Mirror: mirror, Name: f.name, Turns: f.turns, MaxNestedPaths: f.maxNestedPaths,
 	})
 	if state == nil {
@@ -104,8 +106,8 @@ func (a *app) mirrorStatus(cmd *cobra.Command, f *statusFlags, mirror string) er
 }
 
 // showAudit prints the audit log of a workspace, also if it was changed.
-func (a *app) showAudit(workspace string, last int) error {
-	result, err := gantry.Audit(workspace, last)
+func (a *app) showAudit(folder string, last int) error {
+	result, err := workspace.Audit(folder, last)
 	if result == nil {
 		return err
 	}

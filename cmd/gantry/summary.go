@@ -3,12 +3,12 @@ package main
 import (
 	"io"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
 )
 
 // summarize writes the file of --summary. Options are named by their flags.
-func summarize(out io.Writer, s *gantry.RunSummary) error {
+func summarize(out io.Writer, s *mirroring.RunSummary) error {
 	message := ""
 	if s.Err != nil {
 		message = errorLine(s.Err)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/archive/keys"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
 )
@@ -80,11 +80,11 @@ func (a *app) policy(t *trustFlags) (*sshsig.Policy, error) {
 	case t.signer == "" && t.flags.Changed(signerFlag):
 		return nil, usageHint("name a signer, or leave it out", "--signer is empty")
 	}
-	trust := gantry.ArchiveTrust{VerifyKey: t.verifyKeys, AllowedSigners: t.allowedSigners, Signer: t.signer}
+	trust := keys.ArchiveTrust{VerifyKey: t.verifyKeys, AllowedSigners: t.allowedSigners, Signer: t.signer}
 	if t.flags.Changed(requireSignatureFlag) {
 		trust.RequireSignature = &t.require
 	}
-	return a.environment(&registryFlags{}).SigningPolicy(trust)
+	return keys.SigningPolicy(a.environment(&registryFlags{}), trust)
 }
 
 // saySigned prints who signed an archive, if it is signed.

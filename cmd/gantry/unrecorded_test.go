@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/removal"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -169,7 +169,7 @@ func TestPruneOthers(t *testing.T) {
 	h := &history{fixture: w}
 	referrer := h.attach(w.mirror, "site/org/app00", app.digest, "sbom")
 	before := contentBelow(t, w.mirror, "elsewhere")
-	var u gantry.Unrecorded
+	var u removal.Unrecorded
 	if err := json.Unmarshal([]byte(w.must("prune", "--others", "-o", "json", w.docker("/site")).stdout), &u); err != nil {
 		t.Fatal(err)
 	}

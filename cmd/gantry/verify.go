@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/verify"
 )
 
 // verifyFlags are the flags of gantry verify.
@@ -80,7 +80,7 @@ func (a *app) verify(ctx context.Context, f verifyFlags, locations []string) err
 	if err != nil {
 		return err
 	}
-	o := gantry.VerifyOptions{
+	o := verify.Options{
 		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, Locations: locations, Plan: f.plan, From: f.from,
 		Name: f.name, Workspace: f.workspace, MaxNestedPaths: f.maxNestedPaths, Blobs: f.blobs, ReadBlobs: f.readBlobs,
 		Resources: f.resources,
@@ -97,7 +97,7 @@ func (a *app) verify(ctx context.Context, f verifyFlags, locations []string) err
 			return err
 		}
 	}
-	result, err := gantry.Verify(ctx, o)
+	result, err := verify.Run(ctx, o)
 	if result == nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (a *app) verify(ctx context.Context, f verifyFlags, locations []string) err
 }
 
 // showVerified prints the result as text or JSON.
-func (a *app) showVerified(r *gantry.VerifyResult) error {
+func (a *app) showVerified(r *verify.Result) error {
 	var document any
 	var text string
 	switch {

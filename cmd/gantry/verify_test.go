@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -51,7 +51,7 @@ func TestVerifyAMirror(t *testing.T) {
 	// The mirror reports a tag as missing.
 	w.mirror.Script(registrytest.Rule{Path: "/v2/" + moved.Repository + "/manifests/" + moved.Tags[0], Action: registrytest.Status(404)})
 	o := w.gantry("verify", "--plan", lock, w.docker(""), "--output", "json")
-	var result gantry.VerifiedRegistry
+	var result verify.VerifiedRegistry
 	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || o.code != exitMismatch {
 		t.Fatalf("%d, %v\n%s%s", o.code, err, o.stdout, o.stderr)
 	}
@@ -103,10 +103,10 @@ func TestVerifyAnArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func() gantry.VerifiedArchive {
+	check := func() verify.VerifiedArchive {
 		t.Helper()
 		o := w.gantry("verify", "file://"+disk, "--output", "json")
-		var result gantry.VerifiedArchive
+		var result verify.VerifiedArchive
 		if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || o.code != exitMismatch {
 			t.Fatalf("%d, %v\n%s%s", o.code, err, o.stdout, o.stderr)
 		}

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/plan/signing"
 )
 
 // TestVerifyALayout checks that verify reads a complete layout and reports a changed byte, a lost
@@ -31,11 +32,11 @@ func TestVerifyALayout(t *testing.T) {
 	}
 	whole()
 	whole("--plan", lock)
-	p, err := gantry.ReadPlan(lock)
+	p, err := signing.ReadPlan(lock)
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func(args ...string) (result gantry.VerifiedLayout) {
+	check := func(args ...string) (result verify.VerifiedLayout) {
 		t.Helper()
 		o := w.gantry(append([]string{"verify", "--output", "json", ociScheme + dir}, args...)...)
 		if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || o.code != exitMismatch {

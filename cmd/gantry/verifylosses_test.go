@@ -11,7 +11,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -201,7 +201,7 @@ func TestVerifyFindsEachLossOfACatalog(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := w.gantry(append(there, "--resources", w.path("workspace/cluster-resources"), "-o", "json")...)
-	var result gantry.VerifiedRegistry
+	var result verify.VerifiedRegistry
 	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || o.code != exitMismatch || result.Resources == nil || len(result.Resources.Problems) == 0 || len(result.Missing) > 0 {
 		t.Errorf("%d %v\n%s%s", o.code, err, o.stdout, o.stderr)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
@@ -73,23 +73,23 @@ func TestVerifyRecords(t *testing.T) {
 	w.record("ocp", "night", p)
 	w.record("ocp", "day", w.planIn(other))
 
-	verify := func(code int, args ...string) *gantry.VerifiedRegistry {
+	verified := func(code int, args ...string) *verify.VerifiedRegistry {
 		t.Helper()
 		o := w.gantry(append([]string{"verify", w.docker("/ocp"), "-o", "json"}, args...)...)
-		var result gantry.VerifiedRegistry
+		var result verify.VerifiedRegistry
 		if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || o.code != code {
 			t.Fatalf("%d, %v\n%s%s", o.code, err, o.stdout, o.stderr)
 		}
 		return &result
 	}
-	if r := verify(exitOK, "--name", "night"); len(r.ImageSets) != 1 || r.ImageSets[0].Images != len(p.Images) {
+	if r := verified(exitOK, "--name", "night"); len(r.ImageSets) != 1 || r.ImageSets[0].Images != len(p.Images) {
 		t.Errorf("%+v", r.ImageSets)
 	}
-	r := verify(exitMismatch)
+	r := verified(exitMismatch)
 	if len(r.Missing) != 1 || !strings.HasSuffix(r.Missing[0].Source, "team/one:v1") || r.Images < len(p.Images)+1 {
 		t.Errorf("%+v", r)
 	}
-	day := slices.IndexFunc(r.ImageSets, func(s gantry.VerifiedImageSet) bool { return s.Name == "day" })
+	day := slices.IndexFunc(r.ImageSets, func(s verify.VerifiedImageSet) bool { return s.Name == "day" })
 	if day < 0 || r.ImageSets[day].Missing != 1 || len(r.ImageSets) < 2 {
 		t.Errorf("%+v", r.ImageSets)
 	}
@@ -124,16 +124,16 @@ func TestVerifyPublishedCatalog(t *testing.T) {
 	w.operators("tidewater")
 	w.source.Script(registrytest.Rule{Path: "/tidewater/proxy/manifests/", Action: registrytest.Refuse(http.StatusNotFound, "MANIFEST_UNKNOWN")})
 	w.refuse(exitPartial, []string{"withheld"}, "mirror", "-c", isc, w.docker("/site"))
-	verified := func() *gantry.VerifiedRegistry {
+	verified := func() *verify.VerifiedRegistry {
 		t.Helper()
 		o := w.gantry("verify", w.docker("/site"), "-o", "json")
-		var result gantry.VerifiedRegistry
+		var result verify.VerifiedRegistry
 		if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || o.code != exitMismatch {
 			t.Fatalf("%d, %v\n%s%s", o.code, err, o.stdout, o.stderr)
 		}
 		return &result
 	}
-	of := func(r *gantry.VerifiedRegistry, part string) (all []mirror.MissingImage) {
+	of := func(r *verify.VerifiedRegistry, part string) (all []mirror.MissingImage) {
 		for _, m := range r.Missing {
 			if strings.Contains(m.Repository, part) {
 				all = append(all, m)

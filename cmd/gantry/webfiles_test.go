@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
@@ -115,7 +115,7 @@ func TestWebFiles(t *testing.T) {
 	if err != nil || len(folders) > 0 {
 		t.Errorf("there is still %v, %v", folders, err)
 	}
-	for _, name := range []string{gantry.GraphFolder, gantry.SignatureFolder} {
+	for _, name := range []string{cluster.GraphFolder, cluster.SignatureFolder} {
 		if _, err := os.Stat(filepath.Join(w.path("data"), "cluster-resources", name)); !os.IsNotExist(err) {
 			t.Errorf("the folder %s is still there: %v", name, err)
 		}
@@ -126,7 +126,7 @@ func TestWebFiles(t *testing.T) {
 // services.
 func (w *platformFixture) servedGraph(workspace, channel string) *graph.Graph {
 	w.t.Helper()
-	text, ok := w.web(workspace)[gantry.GraphFolder+"/graph-"+channel+"-amd64.json"]
+	text, ok := w.web(workspace)[cluster.GraphFolder+"/graph-"+channel+"-amd64.json"]
 	if !ok {
 		w.t.Fatalf("no graph of %s: there are %v", channel, sortedKeys(w.web(workspace)))
 	}
@@ -154,11 +154,11 @@ func (w *platformFixture) storesSignatures(workspace string, names ...string) {
 	s := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(w.path(workspace), "cluster-resources"))))
 	defer s.Close()
 	for _, name := range names {
-		if _, err := gpg.Collect(w.t.Context(), w.webClient(), []string{s.URL + "/" + gantry.SignatureFolder}, w.payload(name).Digest, []gpg.Keyring{keyring}, time.Now()); err != nil {
+		if _, err := gpg.Collect(w.t.Context(), w.webClient(), []string{s.URL + "/" + cluster.SignatureFolder}, w.payload(name).Digest, []gpg.Keyring{keyring}, time.Now()); err != nil {
 			w.t.Errorf("%s: %v", name, err)
 		}
 	}
-	files := slices.DeleteFunc(sortedKeys(w.web(workspace)), func(name string) bool { return !strings.HasPrefix(name, gantry.SignatureFolder+"/") })
+	files := slices.DeleteFunc(sortedKeys(w.web(workspace)), func(name string) bool { return !strings.HasPrefix(name, cluster.SignatureFolder+"/") })
 	if len(files) != len(names) {
 		w.t.Errorf("there are signatures of %d releases, want %d: %v", len(files), len(names), files)
 	}

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/foreign"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
 // ConvertedArchive returns what was converted as text.
-func ConvertedArchive(r *gantry.ConvertedArchive) string {
+func ConvertedArchive(r *foreign.ConvertedArchive) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Converted %s to sequence %d in %s: %s, %s.\n", strings.Join(r.Folders, ", "), r.Sequence, r.Archive,
 		Number(r.Totals.Images, "image", "images"), progress.Bytes(r.Totals.Bytes))

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/inspect"
 )
 
 // ArchiveDifference returns what changed from one archive to another as text.
-func ArchiveDifference(d *gantry.ArchiveDifference) string {
+func ArchiveDifference(d *inspect.ArchiveDifference) string {
 	var b strings.Builder
-	which := func(c gantry.ComparedArchive) string {
+	which := func(c inspect.ComparedArchive) string {
 		return fmt.Sprintf("sequence %d of %q in %s", c.Sequence, c.Name, c.Archive)
 	}
 	if d.Empty() {

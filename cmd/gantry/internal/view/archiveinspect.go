@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
 // setTitle returns the heading of a set.
-func setTitle(s *gantry.InspectedSet) string {
+func setTitle(s *inspect.InspectedSet) string {
 	switch {
 	case s.Repair:
 		return fmt.Sprintf("Repair of sequence %d", s.Sequence)
@@ -22,7 +22,7 @@ func setTitle(s *gantry.InspectedSet) string {
 }
 
 // Inspection returns the description of an archive as text for a screen of this width; 0 is no limit.
-func Inspection(r *gantry.Inspection, width int) string {
+func Inspection(r *inspect.Inspection, width int) string {
 	var b strings.Builder
 	signature := "none"
 	if r.Signature != nil {
@@ -31,7 +31,7 @@ func Inspection(r *gantry.Inspection, width int) string {
 	t := newTable(&b, width)
 	fmt.Fprintf(t, "Archive\t%s\n", strings.Join(r.Folders, ", "))
 	name := fmt.Sprintf("of %q", r.Name)
-	if slices.ContainsFunc(r.Sets, func(s gantry.InspectedSet) bool { return s.Locked && s.Set == r.Set }) {
+	if slices.ContainsFunc(r.Sets, func(s inspect.InspectedSet) bool { return s.Locked && s.Set == r.Set }) {
 		name = "(the name is encrypted)"
 	}
 	fmt.Fprintf(t, "Sequence\t%d %s\n", r.Sequence, name)
@@ -49,7 +49,7 @@ func Inspection(r *gantry.Inspection, width int) string {
 }
 
 // writeSet writes a set and its volumes.
-func writeSet(b *strings.Builder, s *gantry.InspectedSet, width int) {
+func writeSet(b *strings.Builder, s *inspect.InspectedSet, width int) {
 	fmt.Fprintf(b, "\n%s\n", setTitle(s))
 	if s.Folder == "" {
 		return
@@ -98,7 +98,7 @@ func writeSet(b *strings.Builder, s *gantry.InspectedSet, width int) {
 }
 
 // writeInspectedPlan writes the summary of the plan, or why there is none.
-func writeInspectedPlan(b *strings.Builder, r *gantry.Inspection, width int) {
+func writeInspectedPlan(b *strings.Builder, r *inspect.Inspection, width int) {
 	b.WriteString("\n")
 	p := r.Plan
 	if p == nil {

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
 // ArchiveImages returns the list of images as a table for a screen of this width; 0 is no limit.
-func ArchiveImages(l *gantry.ArchiveImages, width int) string {
+func ArchiveImages(l *inspect.ArchiveImages, width int) string {
 	var rows strings.Builder
 	t := newTable(&rows, width)
 	fmt.Fprintln(t, "NAME\tKIND\tSIZE\tHERE\tDIGEST")
@@ -21,7 +21,7 @@ func ArchiveImages(l *gantry.ArchiveImages, width int) string {
 }
 
 // ArchiveContent returns the list of manifests and blobs as a table for a screen of this width; 0 is no limit.
-func ArchiveContent(l *gantry.ArchiveContent, width int) string {
+func ArchiveContent(l *inspect.ArchiveContent, width int) string {
 	var rows strings.Builder
 	t := newTable(&rows, width)
 	fmt.Fprintln(t, "VOLUME\tOFFSET\tBYTES\tDIGEST\tWHAT")

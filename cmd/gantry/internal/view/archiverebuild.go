@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/rebuild"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
 // RebuiltArchive returns what was rebuilt as text.
-func RebuiltArchive(r *gantry.RebuiltArchive) string {
+func RebuiltArchive(r *rebuild.Result) string {
 	if len(r.Volumes) == 0 {
 		return fmt.Sprintf("All volumes of sequence %d are intact; nothing was rebuilt.\n", r.Sequence)
 	}

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/state/audit"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 // Audit returns the last entries of an audit log as a table for a screen of this width, 0 is no limit,
 // and whether the log is unchanged.
-func Audit(a *gantry.AuditResult, width int) string {
+func Audit(a *workspace.AuditResult, width int) string {
 	if a.Entries == 0 && len(a.Problems) == 0 {
 		return fmt.Sprintf("The workspace %s has no audit log yet; the next run begins it.\n", a.Workspace)
 	}

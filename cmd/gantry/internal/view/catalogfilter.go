@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
 )
 
 // Filtered describes what was kept of each catalog, for a screen of this width; 0 is no limit.
-func Filtered(r *gantry.FilterResult, width int) string {
+func Filtered(r *authoring.FilterResult, width int) string {
 	var b strings.Builder
 	var catalogs []string
 	for _, c := range r.Catalogs {

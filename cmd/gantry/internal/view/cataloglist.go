@@ -5,13 +5,13 @@ import (
 	"io"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
+	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
 )
 
 // CatalogListing returns a listing as a table: of packages, or of the bundles of one package, for a
 // screen of this width; 0 is no limit. wide adds the features that bundles declare.
-func CatalogListing(l *gantry.CatalogListing, bundles, wide bool, width int) string {
+func CatalogListing(l *listing.CatalogListing, bundles, wide bool, width int) string {
 	var rows strings.Builder
 	t := newTable(&rows, width)
 	if bundles {
@@ -23,7 +23,7 @@ func CatalogListing(l *gantry.CatalogListing, bundles, wide bool, width int) str
 	return Trimmed(rows.String())
 }
 
-func writeBundles(t io.Writer, p gantry.ListedOperator, wide bool) {
+func writeBundles(t io.Writer, p listing.ListedOperator, wide bool) {
 	head := "PACKAGE\tCHANNEL\tBUNDLE\tVERSION\t"
 	if wide {
 		head += "\tFEATURES"
@@ -41,7 +41,7 @@ func writeBundles(t io.Writer, p gantry.ListedOperator, wide bool) {
 	}
 }
 
-func writePackages(t io.Writer, packages []gantry.ListedOperator, wide bool) {
+func writePackages(t io.Writer, packages []listing.ListedOperator, wide bool) {
 	titles := "PACKAGE\tDEFAULT CHANNEL\tHEAD\tCHANNELS"
 	if wide {
 		titles += "\tFEATURES"

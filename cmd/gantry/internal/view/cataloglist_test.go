@@ -5,16 +5,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
+	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
 )
 
 func TestCatalogListing(t *testing.T) {
 	t.Parallel()
 	declared := &excerpt.Features{Supported: []string{"cni", "disconnected"}, Unsupported: []string{"fips-compliant"}}
-	l := &gantry.CatalogListing{Packages: []gantry.ListedOperator{{Name: "a", DefaultChannel: "stable", Channels: []gantry.OperatorChannel{
+	l := &listing.CatalogListing{Packages: []listing.ListedOperator{{Name: "a", DefaultChannel: "stable", Channels: []listing.OperatorChannel{
 		{Name: "fast", Head: "a.2"},
-		{Name: "stable", Head: "a.1", Features: declared, Bundles: []gantry.OperatorBundle{{Name: "a.1", Version: "1.0.0", Features: declared}, {Name: "a.0", Version: "0.1.0"}}},
+		{Name: "stable", Head: "a.1", Features: declared, Bundles: []listing.OperatorBundle{{Name: "a.1", Version: "1.0.0", Features: declared}, {Name: "a.0", Version: "0.1.0"}}},
 	}}}}
 	for _, tc := range []struct {
 		bundles, wide bool

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
 )
 
 // Validation returns the problems of a catalog, one per line, or the size of a valid catalog.
-func Validation(v *gantry.Validation) string {
+func Validation(v *authoring.Validation) string {
 	if v.Passed {
 		return fmt.Sprintf("%s: valid (%s, %s, %s)\n", v.Catalog, Number(v.Packages, "package", "packages"),
 			Number(v.Channels, "channel", "channels"), Number(v.Bundles, "bundle", "bundles"))

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
 // writeCharts writes how the charts that were mirrored are installed.
-func writeCharts(b *strings.Builder, r *gantry.MirrorResult) {
+func writeCharts(b *strings.Builder, r *mirroring.Result) {
 	if len(r.Charts) == 0 {
 		return
 	}

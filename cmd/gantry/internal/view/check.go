@@ -4,18 +4,18 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/cluster/check"
 )
 
 // An OperatorCheck is the JSON of gantry check for operators.
 type OperatorCheck struct {
-	Version    int                        `json:"version"`
-	Upgrades   upgrade.Report             `json:"upgrades"`
-	Extensions []gantry.ResolvedExtension `json:"extensions,omitempty"`
-	CRDSafety  *gantry.CRDSafety          `json:"crdSafety,omitempty"`
-	Mirrored   []gantry.MirroredCheck     `json:"mirrored,omitempty"`
+	Version    int                       `json:"version"`
+	Upgrades   upgrade.Report            `json:"upgrades"`
+	Extensions []check.ResolvedExtension `json:"extensions,omitempty"`
+	CRDSafety  *check.CRDSafety          `json:"crdSafety,omitempty"`
+	Mirrored   []check.MirroredCheck     `json:"mirrored,omitempty"`
 }
 
 // Text returns the check as text.
@@ -173,7 +173,7 @@ func writeFixes(b *strings.Builder, indent string, fixes []upgrade.Fix) {
 	}
 }
 
-func writeResolved(b *strings.Builder, r gantry.ResolvedExtension) {
+func writeResolved(b *strings.Builder, r check.ResolvedExtension) {
 	fmt.Fprintf(b, "ClusterExtension %s (%s:%d): ", r.Name, r.File, r.Line)
 	if r.Error != "" {
 		fmt.Fprintf(b, "DOES NOT RESOLVE\n  %s\n", r.Error)

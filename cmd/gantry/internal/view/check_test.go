@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/catalog/crdsafety"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/cluster/check"
 )
 
 // TestCheckText checks the text of everything that gantry check finds out about operators.
@@ -59,14 +59,14 @@ func TestCheckText(t *testing.T) {
     blocked: a.v2.0.0 needs Kubernetes 1.33.0
   to fix it: mirror another version of them (minVersion, maxVersion or channels in the configuration), or a newer catalog
 `},
-		{"definitions", OperatorCheck{CRDSafety: &gantry.CRDSafety{
+		{"definitions", OperatorCheck{CRDSafety: &check.CRDSafety{
 			Updates: 4,
-			Refused: []gantry.ComparedUpdate{
-				{Catalog: "c", Package: "a", From: "a.v1", To: "a.v3", Via: "a.v2", Definitions: []gantry.ComparedDefinition{{Name: "as.x.io", Violations: changed(1)}}},
-				{Catalog: "c", Package: "b", From: "b.v1", To: "b.v2", Definitions: []gantry.ComparedDefinition{{Name: "bs.x.io", Violations: changed(7)}}},
+			Refused: []check.ComparedUpdate{
+				{Catalog: "c", Package: "a", From: "a.v1", To: "a.v3", Via: "a.v2", Definitions: []check.ComparedDefinition{{Name: "as.x.io", Violations: changed(1)}}},
+				{Catalog: "c", Package: "b", From: "b.v1", To: "b.v2", Definitions: []check.ComparedDefinition{{Name: "bs.x.io", Violations: changed(7)}}},
 			},
-			Possible: []gantry.ComparedUpdate{{Catalog: "c", Package: "d", From: "d.v1", To: "d.v2"}},
-			Unread:   []gantry.UnreadBundle{{Catalog: "c", Package: "e", Bundle: "e.v1", Error: "reading its image: not found"}},
+			Possible: []check.ComparedUpdate{{Catalog: "c", Package: "d", From: "d.v1", To: "d.v2"}},
+			Unread:   []check.UnreadBundle{{Catalog: "c", Package: "e", Bundle: "e.v1", Error: "reading its image: not found"}},
 		}}, `a.v1 -> a.v3 (package a of c): REFUSED by OLM v1
   as.x.io: v1: spec.size: the field was removed (rule removedField)
   to fix it: pin spec.source.catalog.version of the ClusterExtension to the version of a.v2 first
@@ -83,15 +83,15 @@ e.v1 (c): its CustomResourceDefinitions are UNKNOWN
   reading its image: not found
 CRD upgrade safety: 4 updates compared, 2 refused, 1 possibly refused
 `},
-		{"definitions that the API server refuses, too", OperatorCheck{CRDSafety: &gantry.CRDSafety{
+		{"definitions that the API server refuses, too", OperatorCheck{CRDSafety: &check.CRDSafety{
 			Updates: 3,
-			Refused: []gantry.ComparedUpdate{
-				{Catalog: "c", Package: "a", From: "a.v1", To: "a.v2", Definitions: []gantry.ComparedDefinition{{Name: "as.x.io", Violations: []crdsafety.Violation{
+			Refused: []check.ComparedUpdate{
+				{Catalog: "c", Package: "a", From: "a.v1", To: "a.v2", Definitions: []check.ComparedDefinition{{Name: "as.x.io", Violations: []crdsafety.Violation{
 					{Rule: crdsafety.Scope, Old: "Cluster", New: "Namespaced"}, {Rule: crdsafety.StoredVersion, Version: "v1alpha1"},
 				}}}},
-				{Catalog: "c", Package: "b", From: "b.v1", To: "b.v2", Definitions: []gantry.ComparedDefinition{{Name: "bs.x.io", Violations: append([]crdsafety.Violation{{Rule: crdsafety.StoredVersion, Version: "v1beta1"}}, changed(1)...)}}},
+				{Catalog: "c", Package: "b", From: "b.v1", To: "b.v2", Definitions: []check.ComparedDefinition{{Name: "bs.x.io", Violations: append([]crdsafety.Violation{{Rule: crdsafety.StoredVersion, Version: "v1beta1"}}, changed(1)...)}}},
 			},
-			Possible: []gantry.ComparedUpdate{{Catalog: "c", Package: "d", From: "d.v1", To: "d.v2", Definitions: []gantry.ComparedDefinition{{Name: "ds.x.io", Violations: []crdsafety.Violation{{Rule: crdsafety.StoredVersion, Version: "v1beta1", Possible: true}}}}}},
+			Possible: []check.ComparedUpdate{{Catalog: "c", Package: "d", From: "d.v1", To: "d.v2", Definitions: []check.ComparedDefinition{{Name: "ds.x.io", Violations: []crdsafety.Violation{{Rule: crdsafety.StoredVersion, Version: "v1beta1", Possible: true}}}}}},
 		}}, `a.v1 -> a.v2 (package a of c): REFUSED by OLM v1
   as.x.io: the scope was changed from Cluster to Namespaced (rule scope)
   as.x.io: v1alpha1: the version in which objects are stored was removed (rule storedVersion)

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/catalog/crdsafety"
+	"github.com/gantry-mirror/gantry/pkg/cluster/check"
 )
 
 // writeCRDSafety writes which updates OLM v1 refuses because of CustomResourceDefinitions.
-func writeCRDSafety(b *strings.Builder, s *gantry.CRDSafety) {
+func writeCRDSafety(b *strings.Builder, s *check.CRDSafety) {
 	if s == nil {
 		return
 	}
@@ -33,7 +33,7 @@ func writeCRDSafety(b *strings.Builder, s *gantry.CRDSafety) {
 // writeRefusalRemedy writes how to make an update that OLM v1 refuses. The API server refuses another scope and the
 // removal of a stored version itself, so that turning the checks of OLM v1 off does not help there
 // (apiextensions-apiserver, validation of CustomResourceDefinitions).
-func writeRefusalRemedy(b *strings.Builder, u gantry.ComparedUpdate) {
+func writeRefusalRemedy(b *strings.Builder, u check.ComparedUpdate) {
 	scope, stored := definitionsBreaking(u, crdsafety.Scope), definitionsBreaking(u, crdsafety.StoredVersion)
 	const off = "check the custom resources of the cluster, then set spec.install.preflight.crdUpgradeSafety.enforcement of the ClusterExtension to None for this update"
 	switch {
@@ -51,13 +51,13 @@ func writeRefusalRemedy(b *strings.Builder, u gantry.ComparedUpdate) {
 		return
 	}
 	other := func(v crdsafety.Violation) bool { return v.Rule != crdsafety.StoredVersion }
-	if slices.ContainsFunc(u.Definitions, func(d gantry.ComparedDefinition) bool { return slices.ContainsFunc(d.Violations, other) }) {
+	if slices.ContainsFunc(u.Definitions, func(d check.ComparedDefinition) bool { return slices.ContainsFunc(d.Violations, other) }) {
 		fmt.Fprintf(b, "  for the other changes: %s\n", off)
 	}
 }
 
 // definitionsBreaking returns the names of the definitions that break a rule.
-func definitionsBreaking(u gantry.ComparedUpdate, rule crdsafety.Rule) (names []string) {
+func definitionsBreaking(u check.ComparedUpdate, rule crdsafety.Rule) (names []string) {
 	for _, d := range u.Definitions {
 		if slices.ContainsFunc(d.Violations, func(v crdsafety.Violation) bool { return v.Rule == rule }) {
 			names = append(names, d.Name)
@@ -69,7 +69,7 @@ func definitionsBreaking(u gantry.ComparedUpdate, rule crdsafety.Rule) (names []
 // mostViolations is the number of changes that are shown of a definition.
 const mostViolations = 5
 
-func writeComparedUpdate(b *strings.Builder, word string, u gantry.ComparedUpdate) {
+func writeComparedUpdate(b *strings.Builder, word string, u check.ComparedUpdate) {
 	fmt.Fprintf(b, "%s -> %s (package %s of %s): %s\n", u.From, u.To, u.Package, u.Catalog, word)
 	for _, d := range u.Definitions {
 		for i, v := range d.Violations {

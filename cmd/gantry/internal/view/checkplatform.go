@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/release/proof"
 )
 
@@ -56,12 +56,12 @@ func PlatformCheck(r *proof.Report, width int) string {
 
 // blobsText says how the blobs of releases were checked.
 func blobsText(how string) string {
-	switch gantry.BlobCheck(how) {
-	case gantry.BlobsNotChecked:
+	switch site.BlobCheck(how) {
+	case site.BlobsNotChecked:
 		return "; their blobs were not checked (--blobs)"
-	case gantry.BlobsPresent:
+	case site.BlobsPresent:
 		return ", with every blob; the blobs were not read (--read-blobs)"
-	case gantry.BlobsRead:
+	case site.BlobsRead:
 		return ", and every manifest and blob was read"
 	}
 	return ""

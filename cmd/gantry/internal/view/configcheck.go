@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/config"
+	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
 // ConfigCheck returns a line for each problem and warning of the configurations, and for each file that
 // is valid.
-func ConfigCheck(c *gantry.ConfigCheck) string {
+func ConfigCheck(c *config.Checked) string {
 	var b strings.Builder
 	for _, f := range c.Files {
 		writeConfigProblems(&b, f.File, "", f.Problems)
@@ -25,7 +26,7 @@ func ConfigCheck(c *gantry.ConfigCheck) string {
 	return b.String()
 }
 
-func writeConfigProblems(b *strings.Builder, file, label string, problems []gantry.ConfigProblem) {
+func writeConfigProblems(b *strings.Builder, file, label string, problems []selection.ConfigProblem) {
 	for _, p := range problems {
 		b.WriteString(file)
 		if p.Line > 0 {

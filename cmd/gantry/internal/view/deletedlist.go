@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
 // DeletedList returns what was deleted of a list of images, and what stays.
-func DeletedList(r *gantry.DeleteResult) string {
+func DeletedList(r *removal.DeleteResult) string {
 	var b strings.Builder
 	switch d := r.Deleted; {
 	case r.Refused:

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
 // DeletionList returns what can be deleted from a mirror, what stays, and how to delete it.
-func DeletionList(l *gantry.DeletionList) string {
+func DeletionList(l *removal.DeletionList) string {
 	var b strings.Builder
 	if len(l.Images) == 0 {
 		fmt.Fprintf(&b, "Nothing to delete from %s.\n", l.Mirror)

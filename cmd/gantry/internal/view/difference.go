@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/report"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
 // ContentDifference returns what changed from one content to another as text.
-func ContentDifference(d *gantry.ContentDifference) string {
+func ContentDifference(d *report.ContentDifference) string {
 	var b strings.Builder
 	if d.Empty() {
 		fmt.Fprintf(&b, "No difference: %s and %s have the same content.\n", Printable(d.Old.String()), Printable(d.New.String()))

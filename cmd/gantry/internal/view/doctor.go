@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/doctor"
+	"github.com/gantry-mirror/gantry/pkg/registry"
 )
 
 // Doctor returns the result of gantry doctor as text.
-func Doctor(r *gantry.DoctorResult) string {
+func Doctor(r *registry.DoctorResult) string {
 	var b strings.Builder
 	area := ""
 	count := map[doctor.State]int{}

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/plan/planning"
 )
 
 // Errata returns the errata of a plan as text, or "" if they were not read.
-func Errata(e *gantry.Errata) string {
+func Errata(e *planning.Errata) string {
 	if e == nil {
 		return ""
 	}

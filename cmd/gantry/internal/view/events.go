@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/pkg/escape"
 	"github.com/gantry-mirror/gantry/pkg/redact"
 	"github.com/gantry-mirror/gantry/plan"
@@ -107,10 +107,10 @@ func (e *Events) Retry(r Retry) {
 }
 
 // Summary writes that the copy ended.
-func (e *Events) Summary(r *gantry.MirrorResult) {
+func (e *Events) Summary(r *mirroring.Result) {
 	e.write(struct {
 		event
-		Result *gantry.MirrorResult `json:"result"`
+		Result *mirroring.Result `json:"result"`
 	}{e.event("summary"), r})
 }
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/pkg/escape"
 )
 
@@ -25,7 +25,7 @@ type failureLine struct {
 // FailureLines returns a function that writes what is not at the destination, one JSON object per
 // line: images that failed, the catalogs and releases that were withheld, and the packages that were
 // excluded. Of a run that copied nothing, it writes the images that are missing at their sources.
-func FailureLines(r *gantry.MirrorResult) func(io.Writer) error {
+func FailureLines(r *mirroring.Result) func(io.Writer) error {
 	report := r.Report
 	if report == nil {
 		report = &mirror.Report{}

@@ -5,7 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/extract"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/mirror/pull"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -25,7 +27,7 @@ func writePlannedFiles(b *strings.Builder, p *plan.Plan) {
 }
 
 // writeFiles writes how the files that were mirrored are fetched. flags are those that gantry pull needs.
-func writeFiles(b *strings.Builder, r *gantry.MirrorResult, flags []string) {
+func writeFiles(b *strings.Builder, r *mirroring.Result, flags []string) {
 	if len(r.Files) == 0 {
 		return
 	}
@@ -42,7 +44,7 @@ func writeFiles(b *strings.Builder, r *gantry.MirrorResult, flags []string) {
 }
 
 // writeProgram writes which program is beside an archive.
-func writeProgram(b *strings.Builder, r *gantry.MirrorResult) {
+func writeProgram(b *strings.Builder, r *mirroring.Result) {
 	if p := r.Program; p != nil {
 		more := ""
 		if p.Signature != nil {
@@ -54,7 +56,7 @@ func writeProgram(b *strings.Builder, r *gantry.MirrorResult) {
 
 // Files returns a list of files as a table for a screen of this width; 0 is no limit. NAME is what gantry
 // pull is given.
-func Files(l *gantry.FileList, width int) string {
+func Files(l *pull.FileList, width int) string {
 	if len(l.Files) == 0 {
 		return OneLine(l.From) + " has no files.\n"
 	}
@@ -73,7 +75,7 @@ func Files(l *gantry.FileList, width int) string {
 }
 
 // PulledFile returns what was written.
-func PulledFile(f gantry.PulledFile) string {
+func PulledFile(f pull.PulledFile) string {
 	if f.Present {
 		return fmt.Sprintf("%s is already %s, %s, %s\n", f.To, f.Name, progress.Bytes(f.Size), f.SHA256)
 	}
@@ -81,7 +83,7 @@ func PulledFile(f gantry.PulledFile) string {
 }
 
 // ExtractedFiles returns what was written to a folder.
-func ExtractedFiles(r *gantry.ExtractedFiles) string {
+func ExtractedFiles(r *extract.ExtractedFiles) string {
 	if len(r.Files)+len(r.Tools)+len(r.Earlier) == 0 {
 		return "The archive has no files.\n"
 	}

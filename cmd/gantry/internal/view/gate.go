@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/plan/gates"
 )
 
 // writeGate writes what a gate decided about images, if it was asked.
-func writeGate(b *strings.Builder, g *gantry.GateResult) {
+func writeGate(b *strings.Builder, g *gates.GateResult) {
 	if g == nil {
 		return
 	}
@@ -26,7 +26,7 @@ func writeGate(b *strings.Builder, g *gantry.GateResult) {
 }
 
 // Gate returns what a gate decided about images as text, or "" if it was not asked.
-func Gate(g *gantry.GateResult) string {
+func Gate(g *gates.GateResult) string {
 	var b strings.Builder
 	writeGate(&b, g)
 	return b.String()

@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/cluster"
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -15,7 +17,7 @@ import (
 // Mirrored returns the result of a run as text, and the next steps. Failures has what was not mirrored.
 // notesAt is a clause that says where the notes of the plan are; if it is empty, they are not
 // mentioned. pullFlags are the flags of gantry pull for the destination.
-func Mirrored(r *gantry.MirrorResult, notesAt string, pullFlags []string) string {
+func Mirrored(r *mirroring.Result, notesAt string, pullFlags []string) string {
 	var b strings.Builder
 	writeMissingBefore(&b, r.MissingBefore)
 	writeCopied(&b, r)
@@ -90,11 +92,11 @@ func unavailable(n int) string {
 
 // WithheldLater returns a warning about catalogs and releases in an archive or layout that name
 // missing images, or "" if there are none. Other tools that read a layout do not withhold them.
-func WithheldLater(r *gantry.MirrorResult) string {
+func WithheldLater(r *mirroring.Result) string {
 	switch {
 	case r.Resources != nil || len(r.Withheld) == 0 || r.Report.Unfinished:
 		return ""
-	case strings.HasPrefix(r.Destination, gantry.LayoutScheme):
+	case strings.HasPrefix(r.Destination, env.LayoutScheme):
 		return fmt.Sprintf("%s that name these images are in %s anyway, where other tools find them; do not publish them from there", sorts(r.Withheld), r.Destination)
 	}
 	return fmt.Sprintf("%s that name these images will be withheld when %s is mirrored to a registry", sorts(r.Withheld), r.Destination)
@@ -144,7 +146,7 @@ func writeCheckedBlobs(b *strings.Builder, c *mirror.CheckedBlobs) {
 }
 
 // writeCopied writes how much was copied.
-func writeCopied(b *strings.Builder, r *gantry.MirrorResult) {
+func writeCopied(b *strings.Builder, r *mirroring.Result) {
 	rep := r.Report
 	switch {
 	case rep.Unfinished:
@@ -183,7 +185,7 @@ func writeCopied(b *strings.Builder, r *gantry.MirrorResult) {
 }
 
 // writeResources writes which manifests clusters apply, if any.
-func writeResources(b *strings.Builder, f *gantry.ResourceFiles) {
+func writeResources(b *strings.Builder, f *cluster.ResourceFiles) {
 	if f == nil || len(f.Files)+len(f.Removed)+len(f.Folders) == 0 {
 		return
 	}
@@ -259,7 +261,7 @@ func whereText(w airgap.BaseRange) string {
 }
 
 // ResourcesOnly returns the result of writing cluster resources without a copy as text.
-func ResourcesOnly(r *gantry.MirrorResult) string {
+func ResourcesOnly(r *mirroring.Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Nothing was copied to %s; the cluster resources are those after a copy of %s.\n", r.Destination, Number(len(r.Plan.Images), "image", "images"))
 	writeResources(&b, r.Resources)
@@ -273,7 +275,7 @@ func ResourcesOnly(r *gantry.MirrorResult) string {
 }
 
 // Resources returns which cluster resources were written again, and how they are applied.
-func Resources(f *gantry.ResourceFiles) string {
+func Resources(f *cluster.ResourceFiles) string {
 	var b strings.Builder
 	writeResources(&b, f)
 	writeApply(&b, f)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -38,7 +38,7 @@ func TestFailures(t *testing.T) {
 
 func TestWithheldLater(t *testing.T) {
 	t.Parallel()
-	r := &gantry.MirrorResult{Report: &mirror.Report{}, Withheld: []plan.Publishable{{Catalog: "c"}, {Release: "r"}}}
+	r := &mirroring.Result{Report: &mirror.Report{}, Withheld: []plan.Publishable{{Catalog: "c"}, {Release: "r"}}}
 	for destination, want := range map[string]string{
 		"file:///media/disk": "catalogs and releases that name these images will be withheld when file:///media/disk is mirrored",
 		"oci:///layout":      "do not publish them from there",

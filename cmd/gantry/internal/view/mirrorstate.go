@@ -5,13 +5,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/report"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
 
 // MirrorState returns the image sets of a mirror as a table for a screen of this width, 0 is no limit.
-func MirrorState(s *gantry.MirrorState, width int) string {
+func MirrorState(s *report.MirrorState, width int) string {
 	if len(s.ImageSets)+len(s.Pending) == 0 {
 		return fmt.Sprintf("%s has no records of image sets. The next run of each configuration writes them.\n", s.Mirror)
 	}

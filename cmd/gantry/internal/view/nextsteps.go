@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
 // writeNextSteps writes what the user does after a run: apply the cluster resources, or carry the
 // archive and mirror from it.
-func writeNextSteps(b *strings.Builder, r *gantry.MirrorResult) {
+func writeNextSteps(b *strings.Builder, r *mirroring.Result) {
 	switch {
 	case r.Report.Unfinished:
 	case r.Shard != nil:
@@ -24,7 +25,7 @@ func writeNextSteps(b *strings.Builder, r *gantry.MirrorResult) {
 }
 
 // writeApply writes the command that applies the cluster resources, and what it does not apply.
-func writeApply(b *strings.Builder, f *gantry.ResourceFiles) {
+func writeApply(b *strings.Builder, f *cluster.ResourceFiles) {
 	if f.Applied == nil {
 		return
 	}
@@ -54,7 +55,7 @@ func writeApply(b *strings.Builder, f *gantry.ResourceFiles) {
 }
 
 // writeShard writes whether a shard is complete, and what to do when all are.
-func writeShard(b *strings.Builder, r *gantry.MirrorResult) {
+func writeShard(b *strings.Builder, r *mirroring.Result) {
 	if !r.Shard.Complete() {
 		fmt.Fprintf(b, "Shard %s is not complete: %s could not be copied. Run it again.\n", r.Shard.Shard, Number(r.Shard.Failed, "image", "images"))
 		return

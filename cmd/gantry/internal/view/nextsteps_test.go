@@ -4,10 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -22,12 +23,12 @@ func TestNextSteps(t *testing.T) {
 	sealed := *written
 	sealed.Files = []archive.FileInfo{{Name: "gantry-000002.json.age", Size: 1}, {Name: "gantry-000002.json.sig", Size: 1}}
 	for name, tc := range map[string]struct {
-		result gantry.MirrorResult
+		result mirroring.Result
 		want   string
 	}{
-		"folders beside them": {gantry.MirrorResult{Resources: &gantry.ResourceFiles{Dir: "w/cluster-resources", Removed: []string{"a.yaml"}, Folders: []gantry.WrittenFolder{{Dir: "w/hosts", Files: []string{"b", "c"}, Removed: []string{"k3s/d"}}}}},
+		"folders beside them": {mirroring.Result{Resources: &cluster.ResourceFiles{Dir: "w/cluster-resources", Removed: []string{"a.yaml"}, Folders: []cluster.WrittenFolder{{Dir: "w/hosts", Files: []string{"b", "c"}, Removed: []string{"k3s/d"}}}}},
 			"Cluster resources: w/cluster-resources (0 files)\n  removed a.yaml, which no longer applies\nBeside them: w/hosts (2 files)\n  removed k3s/d, which no longer applies\n"},
-		"a registry": {gantry.MirrorResult{Resources: &gantry.ResourceFiles{
+		"a registry": {mirroring.Result{Resources: &cluster.ResourceFiles{
 			Dir: "my workspace/cluster-resources", Files: []string{"a.yaml"},
 			Applied: &resources.Kustomized{For: "openshift-4.17", Components: []string{"olm-classic"}, Missing: []string{"trusted-ca"}, LeftOut: []resources.LeftOut{
 				{Component: "disable-default-catalogs", Reason: "disables", Optional: true, Setting: true}, {Component: "olm-v1", Reason: "needs OpenShift 4.18"},
@@ -41,14 +42,14 @@ Not applied: trusted-ca, which the mirror has no content for
 To configure clusters:
   oc apply -k 'my workspace/cluster-resources'
 `},
-		"Kubernetes": {gantry.MirrorResult{Resources: &gantry.ResourceFiles{
+		"Kubernetes": {mirroring.Result{Resources: &cluster.ResourceFiles{
 			Dir: "d", Files: []string{"a.yaml"}, Applied: &resources.Kustomized{For: "kubernetes", Components: []string{"olm-v1"}},
 		}}, "Cluster resources: d (1 file)\nTo configure clusters:\n  kubectl apply -k d\n"},
-		"an update service": {gantry.MirrorResult{Resources: &gantry.ResourceFiles{
+		"an update service": {mirroring.Result{Resources: &cluster.ResourceFiles{
 			Dir: "d", Files: []string{"a.yaml"}, Applied: &resources.Kustomized{For: "openshift-4.20", LeftOut: []resources.LeftOut{{Component: "update-service", Reason: "needs an operator", Optional: true}}},
 		}}, "Cluster resources: d (1 file)\nNot applied: update-service, which needs an operator\n  to apply it, add its name to --for openshift-4.20\nNothing to apply for openshift-4.20: there is no Kustomization.\n"},
-		"no resources": {gantry.MirrorResult{Resources: &gantry.ResourceFiles{Dir: "w"}}, ""},
-		"an archive": {gantry.MirrorResult{Destination: "file:///media/disk", Archive: written}, `Sequence 2 at file:///media/disk; carry all of these:
+		"no resources": {mirroring.Result{Resources: &cluster.ResourceFiles{Dir: "w"}}, ""},
+		"an archive": {mirroring.Result{Destination: "file:///media/disk", Archive: written}, `Sequence 2 at file:///media/disk; carry all of these:
   gantry-000002.0001.tar  4.0 MiB
   gantry-000002.0002.tar  2.0 MiB
   gantry-000002.json      300 B
@@ -56,15 +57,15 @@ To configure clusters:
 On the disconnected side, with the path of the folder there:
   gantry mirror --from file:///media/disk docker://MIRROR
 `},
-		"a signed and encrypted archive": {gantry.MirrorResult{Destination: "file://d", Archive: &sealed}, `Sequence 2 at file://d; carry all of these:
+		"a signed and encrypted archive": {mirroring.Result{Destination: "file://d", Archive: &sealed}, `Sequence 2 at file://d; carry all of these:
   gantry-000002.json.age  1 B
   gantry-000002.json.sig  1 B
   total                   6.0 MiB
 On the disconnected side, with the path of the folder there:
   gantry mirror --from file://d --identity KEY.txt --verify-key KEY.pub docker://MIRROR
 `},
-		"an archive without content": {gantry.MirrorResult{Destination: "file://d", Archive: &airgap.ExportResult{Sequence: 3, BuildsOn: 2, Empty: true}}, ""},
-		"an unfinished run":          {gantry.MirrorResult{Report: &mirror.Report{Unfinished: true}, Destination: "file://d"}, ""},
+		"an archive without content": {mirroring.Result{Destination: "file://d", Archive: &airgap.ExportResult{Sequence: 3, BuildsOn: 2, Empty: true}}, ""},
+		"an unfinished run":          {mirroring.Result{Report: &mirror.Report{Unfinished: true}, Destination: "file://d"}, ""},
 	} {
 		if tc.result.Report == nil {
 			tc.result.Report = &mirror.Report{}
@@ -106,7 +107,7 @@ func TestNotes(t *testing.T) {
 	if got := Plan(p, "", nil, nil, 0); strings.Count(got, "    note x") != 49 {
 		t.Errorf("a plan does not print all notes:\n%s", got)
 	}
-	r := &gantry.MirrorResult{Report: &mirror.Report{}, Notes: p.Notes}
+	r := &mirroring.Result{Report: &mirror.Report{}, Notes: p.Notes}
 	if got := Mirrored(r, "gantry plan -c a.yaml prints them", nil); !strings.Contains(got, "\n54 notes about the plan: gantry plan -c a.yaml prints them.\n") {
 		t.Errorf("after a run:\n%s", got)
 	}
@@ -125,17 +126,17 @@ func TestFailureLines(t *testing.T) {
 	}
 	planned := &plan.Plan{Missing: []plan.Missing{{Source: "q.io/lost:v1", Message: "not found"}}}
 	for _, tc := range []struct {
-		result gantry.MirrorResult
+		result mirroring.Result
 		want   string
 	}{
-		{gantry.MirrorResult{Report: report}, `{"kind":"image","source":"q.io/a:v1","repository":"a","reason":"not found\nat all"}
+		{mirroring.Result{Report: report}, `{"kind":"image","source":"q.io/a:v1","repository":"a","reason":"not found\nat all"}
 {"kind":"image","source":"q.io/b:v1","reason":"<gone>"}
 {"kind":"catalog","catalog":"c","missing":["q.io/a:v1"]}
 {"kind":"release","release":"4.20.1","missing":["q.io/b:v1"],"reason":"why"}
 {"kind":"package","catalog":"c","package":"p","missing":["q.io/a:v1"]}
 `},
-		{gantry.MirrorResult{Plan: planned}, `{"kind":"image","source":"q.io/lost:v1","reason":"not found"}` + "\n"},
-		{gantry.MirrorResult{Report: &mirror.Report{}}, ""},
+		{mirroring.Result{Plan: planned}, `{"kind":"image","source":"q.io/lost:v1","reason":"not found"}` + "\n"},
+		{mirroring.Result{Report: &mirror.Report{}}, ""},
 	} {
 		var b strings.Builder
 		if err := FailureLines(&tc.result)(&b); err != nil || b.String() != tc.want {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
@@ -12,7 +12,7 @@ import (
 const shownObjects = 5
 
 // PlannedResources returns what a run would change in the cluster resources, or "" if nothing.
-func PlannedResources(f *gantry.ResourceFiles) string {
+func PlannedResources(f *cluster.ResourceFiles) string {
 	var b strings.Builder
 	if f == nil || f.Objects == nil || !f.Objects.Any() {
 		return ""
@@ -100,7 +100,7 @@ func writeSettings(b *strings.Builder, settings []resources.Setting) {
 }
 
 // writeNodes writes what applying changed objects does to nodes.
-func writeNodes(b *strings.Builder, f *gantry.ResourceFiles) {
+func writeNodes(b *strings.Builder, f *cluster.ResourceFiles) {
 	if f.Objects == nil || !f.Objects.Any() || f.Nodes == nil {
 		return
 	}

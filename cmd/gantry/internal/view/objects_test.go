@@ -3,7 +3,7 @@ package view
 import (
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
@@ -54,7 +54,7 @@ func TestObjects(t *testing.T) {
 			{ObjectName: resources.ObjectName{Kind: "OperatorHub", Name: "cluster"}, Group: "config.openshift.io", Patch: `{"spec":{"disableAllDefaultSources":false}}`},
 		}},
 	} {
-		f := &gantry.ResourceFiles{Dir: "dir", Objects: c}
+		f := &cluster.ResourceFiles{Dir: "dir", Objects: c}
 		if len(c.Removed) > 0 {
 			f.Notes = []string{"one"}
 		}

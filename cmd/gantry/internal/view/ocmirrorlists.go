@@ -6,7 +6,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
+	"github.com/gantry-mirror/gantry/pkg/release/query"
 )
 
 // What the lists of oc mirror print, which scripts cut with awk, grep and tail. The text is that of its version 2
@@ -14,7 +15,7 @@ import (
 
 // OCMirrorOperators returns a listing as oc mirror prints it: packages, or one package with its channels, or the
 // versions in a channel of it, oldest first.
-func OCMirrorOperators(l *gantry.CatalogListing, onePackage, oneChannel bool) string {
+func OCMirrorOperators(l *listing.CatalogListing, onePackage, oneChannel bool) string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 4, columnGap, ' ', 0)
 	switch {
@@ -44,7 +45,7 @@ func OCMirrorOperators(l *gantry.CatalogListing, onePackage, oneChannel bool) st
 	return b.String()
 }
 
-func ocMirrorPackages(t *tabwriter.Writer, packages []gantry.ListedOperator) {
+func ocMirrorPackages(t *tabwriter.Writer, packages []listing.ListedOperator) {
 	fmt.Fprintln(t, "NAME\tDISPLAY NAME\tDEFAULT CHANNEL")
 	for _, p := range packages {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", OneLine(p.Name), OneLine(p.DisplayName), OneLine(p.DefaultChannel))
@@ -67,7 +68,7 @@ func OCMirrorCatalogs(version string, found []string) string {
 
 // OCMirrorReleases returns a list of releases as oc mirror prints it. The releases of a channel are listed
 // oldest first. version is set for the channels of a version.
-func OCMirrorReleases(l *gantry.ReleaseList, version string) string {
+func OCMirrorReleases(l *query.ReleaseList, version string) string {
 	var b strings.Builder
 	switch {
 	case version != "":

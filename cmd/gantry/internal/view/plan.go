@@ -7,9 +7,9 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -253,7 +253,7 @@ func writeTotals(b *strings.Builder, p *plan.Plan, destination string, toCopy *m
 	if toCopy != nil {
 		fmt.Fprintf(t, "To copy\t%s\t(%d images, to %s)\n", progress.Bytes(toCopy.Bytes), toCopy.Images, destination)
 		where := ""
-		if strings.HasPrefix(destination, gantry.ArchiveScheme) && toCopy.Present > 0 {
+		if strings.HasPrefix(destination, env.ArchiveScheme) && toCopy.Present > 0 {
 			where = ", in that folder or in earlier archives"
 		}
 		fmt.Fprintf(t, "Present\t%s\t(%d images%s)\n", progress.Bytes(toCopy.BytesPresent), toCopy.Present, where)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/mirror/prune"
+	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
@@ -14,7 +14,7 @@ import (
 const collectGarbage = "The registry frees the space when it collects garbage: docs/17-operations.md says how, for\nCNCF distribution, Quay, Harbor, Nexus and Artifactory.\n"
 
 // Pruned returns what was deleted, or would be.
-func Pruned(r *gantry.PruneResult) string {
+func Pruned(r *removal.PruneResult) string {
 	var b strings.Builder
 	p := r.Plan
 	switch {
@@ -70,7 +70,7 @@ func Pruned(r *gantry.PruneResult) string {
 }
 
 // onlyRecords reports whether nothing but records was deleted.
-func onlyRecords(r *gantry.PruneResult) bool {
+func onlyRecords(r *removal.PruneResult) bool {
 	return r.Deleted != nil && r.Deleted.Manifests+r.Deleted.Tags+len(r.Deleted.Failed) == 0 && len(r.Plan.Turns) > 0
 }
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/mirror/prune"
+	"github.com/gantry-mirror/gantry/mirror/removal"
 )
 
 func TestPruned(t *testing.T) {
@@ -13,14 +13,14 @@ func TestPruned(t *testing.T) {
 	sets := []string{"a", "b"}
 	for _, tc := range []struct {
 		name        string
-		r           gantry.PruneResult
+		r           removal.PruneResult
 		has, hasNot string
 		alsoHasNot  string
 	}{
-		{"a plan", gantry.PruneResult{Plan: plan, ImageSets: sets}, "records of 2 image sets: a, b. What any other image set wants is not known", "Not deleted", "garbage"},
-		{"refused", gantry.PruneResult{Plan: plan, ImageSets: sets, Refused: true}, "Not deleted from ", "--yes", "To delete"},
-		{"only records", gantry.PruneResult{Plan: plan, Deleted: &prune.Report{}}, "Deleted from docker://m.example.com/p: 1 earlier record that lists nothing else.\n", "garbage", "0 manifests"},
-		{"manifests", gantry.PruneResult{Plan: plan, Deleted: &prune.Report{Manifests: 1}}, "garbage", "earlier record", "--yes"},
+		{"a plan", removal.PruneResult{Plan: plan, ImageSets: sets}, "records of 2 image sets: a, b. What any other image set wants is not known", "Not deleted", "garbage"},
+		{"refused", removal.PruneResult{Plan: plan, ImageSets: sets, Refused: true}, "Not deleted from ", "--yes", "To delete"},
+		{"only records", removal.PruneResult{Plan: plan, Deleted: &prune.Report{}}, "Deleted from docker://m.example.com/p: 1 earlier record that lists nothing else.\n", "garbage", "0 manifests"},
+		{"manifests", removal.PruneResult{Plan: plan, Deleted: &prune.Report{Manifests: 1}}, "garbage", "earlier record", "--yes"},
 	} {
 		got := Pruned(&tc.r)
 		if !strings.Contains(got, tc.has) || strings.Contains(got, tc.hasNot) || strings.Contains(got, tc.alsoHasNot) {

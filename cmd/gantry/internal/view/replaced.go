@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/admission"
 )
 
 // Replaced returns what clusters lose when catalogs of a destination are replaced, as a section of a plan; "" if
 // they lose nothing.
-func Replaced(all []gantry.ReplacedCatalog) string {
+func Replaced(all []admission.ReplacedCatalog) string {
 	var b strings.Builder
 	for i := range all {
 		r := &all[i]

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/serve"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 )
 
@@ -23,7 +23,7 @@ type Served struct {
 }
 
 // NewServed describes a registry that listens.
-func NewServed(s gantry.Serving) *Served {
+func NewServed(s serve.Serving) *Served {
 	scheme := "http://"
 	if s.TLS {
 		scheme = "https://"
@@ -60,7 +60,7 @@ func NotServed(images *airgap.ServableImages) []string {
 }
 
 // Serving returns what is served, and a command that pulls an image. what names the archive.
-func Serving(s gantry.Serving, what string) []string {
+func Serving(s serve.Serving, what string) []string {
 	lines := []string{fmt.Sprintf("serving %s in %s of %s on %s; stop with Ctrl-C",
 		Number(s.Images.Count, "image", "images"), Number(s.Repositories, "repository", "repositories"), what, s.Address)}
 	if s.Images.Example != "" {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/plan/trust"
 )
 
 // writeVerified writes what a signature policy found, if one was applied.
-func writeVerified(b *strings.Builder, v *gantry.VerifiedSignatures) {
+func writeVerified(b *strings.Builder, v *trust.VerifiedSignatures) {
 	if v == nil {
 		return
 	}
@@ -30,7 +30,7 @@ func writeVerified(b *strings.Builder, v *gantry.VerifiedSignatures) {
 }
 
 // VerifiedSignatures returns what a signature policy found as text, or "" if none was applied.
-func VerifiedSignatures(v *gantry.VerifiedSignatures) string {
+func VerifiedSignatures(v *trust.VerifiedSignatures) string {
 	var b strings.Builder
 	writeVerified(&b, v)
 	return b.String()

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 // Status returns the last runs of a workspace as a table for a screen of this width, 0 is no limit, and
 // the errors of those that failed.
-func Status(s *gantry.WorkspaceStatus, width int) string {
+func Status(s *workspace.StatusReport, width int) string {
 	if len(s.Runs) == 0 {
 		return fmt.Sprintf("Nothing was mirrored with the workspace %s.\n", s.Workspace)
 	}

@@ -7,15 +7,15 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 // TestStatus checks the table of the last runs.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	s := &gantry.WorkspaceStatus{Workspace: "w", Runs: []state.Run{
+	s := &workspace.StatusReport{Workspace: "w", Runs: []state.Run{
 		{Destination: "docker://m/ocp", Name: "a", Started: at, Result: state.RunComplete, Images: 41, Copied: 3, Plan: "sha256:" + digest.Digest(strings.Repeat("ab", 32))},
 		{Destination: "docker://m/ocp", Name: "b", Started: at, Result: state.RunPartial, Images: 9, Failed: 2},
 		{Destination: "docker://n", Started: at, Result: state.RunFailed, Message: "no such host\nat all"},
@@ -36,7 +36,7 @@ docker://n failed:
 	if got := Status(s, 0); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got, want := Status(&gantry.WorkspaceStatus{Workspace: "w"}, 0), "Nothing was mirrored with the workspace w.\n"; got != want {
+	if got, want := Status(&workspace.StatusReport{Workspace: "w"}, 0), "Nothing was mirrored with the workspace w.\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

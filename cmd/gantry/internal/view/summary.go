@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/redact"
 	"github.com/gantry-mirror/gantry/pkg/state"
@@ -15,7 +15,7 @@ import (
 const maxSummarized = 100
 
 // Summary returns a run as Markdown, for tickets. message is its error with the remedy, or "".
-func Summary(s *gantry.RunSummary, message string) string {
+func Summary(s *mirroring.RunSummary, message string) string {
 	var b strings.Builder
 	name := s.Name
 	if name == "" {
@@ -41,7 +41,7 @@ func Summary(s *gantry.RunSummary, message string) string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-func writeSummaryTable(b *strings.Builder, s *gantry.RunSummary) {
+func writeSummaryTable(b *strings.Builder, s *mirroring.RunSummary) {
 	b.WriteString("| | |\n|---|---|\n")
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(b, "| %s | %s |\n", name, fmt.Sprintf(format, args...))
@@ -77,7 +77,7 @@ func writeSummaryTable(b *strings.Builder, s *gantry.RunSummary) {
 }
 
 // writeChanges writes what is new and what was removed since the previous plan.
-func writeChanges(b *strings.Builder, s *gantry.RunSummary) {
+func writeChanges(b *strings.Builder, s *mirroring.RunSummary) {
 	if !s.Compared {
 		return
 	}

@@ -7,8 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -16,16 +17,16 @@ import (
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 11, 23, 2, 0, 0, 0, time.UTC)
-	s := &gantry.RunSummary{
+	s := &mirroring.RunSummary{
 		Run: state.Run{
 			Name: "zoo", Destination: "docker://mirror.example.com/ocp", Started: began, Ended: began.Add(90 * time.Second),
 			Result: state.RunPartial, LastSuccess: began.AddDate(0, 0, -1),
 		},
-		Result: &gantry.MirrorResult{Report: &mirror.Report{
+		Result: &mirroring.Result{Report: &mirror.Report{
 			Images: 10, Copied: 2, Present: 7, BlobsCopied: 1, BytesCopied: 2048, Failed: []mirror.Failure{{Source: "quay.io/a/b:v1", Reason: "not `found` | gone\n<b>"}},
 		}},
 		Retries: 3, Warnings: []string{"a warning of https://ci:hunter2@example.com"}, Compared: true,
-		Versions:      []gantry.VersionChange{{Catalog: "quay.io/c:v4", Package: "p", Added: []string{"1.1.0", "1.2.0"}}},
+		Versions:      []mirroring.VersionChange{{Catalog: "quay.io/c:v4", Package: "p", Added: []string{"1.1.0", "1.2.0"}}},
 		AddedReleases: []string{"ocp 4.20.1 amd64"},
 	}
 	want := strings.ReplaceAll(`# ~zoo~ to ~docker://mirror.example.com/ocp~: partial
@@ -61,11 +62,11 @@ func TestSummary(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(warnings, "- `a warning of") {
 		t.Errorf("- want, + got:\n%s\nwarnings: %s", diff, warnings)
 	}
-	s.Result = &gantry.MirrorResult{Report: &mirror.Report{}, Resources: &gantry.ResourceFiles{Dir: "w/cluster-resources", Files: []string{"idms.yaml"}, Applied: &resources.Kustomized{Components: []string{"mirror-sets"}}}}
+	s.Result = &mirroring.Result{Report: &mirror.Report{}, Resources: &cluster.ResourceFiles{Dir: "w/cluster-resources", Files: []string{"idms.yaml"}, Applied: &resources.Kustomized{Components: []string{"mirror-sets"}}}}
 	if got := Summary(s, ""); !strings.HasSuffix(got, "## Next step\n\n```\nTo configure clusters:\n  oc apply -k w/cluster-resources\n```\n") {
 		t.Errorf("%s", got)
 	}
-	failed := Summary(&gantry.RunSummary{Run: state.Run{Destination: "file:///disk", Started: began, Ended: began, Result: state.RunFailed}}, "it failed")
+	failed := Summary(&mirroring.RunSummary{Run: state.Run{Destination: "file:///disk", Started: began, Ended: began, Result: state.RunFailed}}, "it failed")
 	if !strings.HasPrefix(failed, "# `-` to `file:///disk`: failed\n\n`it failed`\n") {
 		t.Errorf("%s", failed)
 	}

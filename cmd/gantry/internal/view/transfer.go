@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/copying"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
 // Transfer returns the duration and the amounts of a copy as one line.
-func Transfer(t *gantry.Transfer) string {
+func Transfer(t *copying.Transfer) string {
 	var b strings.Builder
 	b.WriteString("took " + shortTime(t.Seconds))
 	if t.BytesPerSecond > 0 {

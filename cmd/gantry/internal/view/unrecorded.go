@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
 // Unrecorded returns what a mirror has and no record lists.
-func Unrecorded(u *gantry.Unrecorded) string {
+func Unrecorded(u *removal.Unrecorded) string {
 	var b strings.Builder
 	var others, attached []string
 	var bytes int64

@@ -5,13 +5,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/archive/program"
+	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
 // VerifiedArchive returns the result of verifying an archive as text.
-func VerifiedArchive(r *gantry.VerifiedArchive) string {
+func VerifiedArchive(r *verify.VerifiedArchive) string {
 	var b strings.Builder
 	if r.Signature != nil {
 		fmt.Fprintf(&b, "The archive is signed %s.\n", Signed(*r.Signature))
@@ -62,7 +63,7 @@ func VerifiedArchive(r *gantry.VerifiedArchive) string {
 }
 
 // writeUnread writes which sets were not read: those that are missing, and those that are not needed.
-func writeUnread(b *strings.Builder, r *gantry.VerifiedArchive) {
+func writeUnread(b *strings.Builder, r *verify.VerifiedArchive) {
 	b.WriteString(earlierText(r.Earlier))
 	if len(r.Unread) == 0 {
 		return
@@ -98,7 +99,7 @@ func earlierText(e *airgap.EarlierSets) string {
 }
 
 // writeVerifiedProgram writes what is known of a program beside an archive.
-func writeVerifiedProgram(b *strings.Builder, p gantry.AddedProgram) {
+func writeVerifiedProgram(b *strings.Builder, p program.AddedProgram) {
 	fmt.Fprintf(b, "The program %s beside it has the SHA-256 %s. ", p.File, p.SHA256.Encoded())
 	switch {
 	case p.NoChecksum:

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
 // VerifiedLayout returns the result of verifying a layout as text.
-func VerifiedLayout(r *gantry.VerifiedLayout) string {
+func VerifiedLayout(r *verify.VerifiedLayout) string {
 	var b strings.Builder
 	if r.Intact() {
 		fmt.Fprintf(&b, "The layout in %s is intact: %s, %s, every byte verified.\n", r.Layout, Number(r.Images, "image", "images"), progress.Bytes(r.Bytes))

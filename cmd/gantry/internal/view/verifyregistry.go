@@ -4,22 +4,24 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/mirror/site"
+	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/plan/trust"
 )
 
 // VerifiedRegistry returns the result of verifying a registry as text.
-func VerifiedRegistry(r *gantry.VerifiedRegistry) string {
+func VerifiedRegistry(r *verify.VerifiedRegistry) string {
 	var b strings.Builder
 	if len(r.Missing) == 0 {
 		blobs := "; their blobs were not checked (--blobs)"
 		switch r.Blobs {
-		case gantry.BlobsPresent:
+		case site.BlobsPresent:
 			blobs = ", with every blob; the blobs were not read (--read-blobs)"
-		case gantry.BlobsRead:
+		case site.BlobsRead:
 			blobs = ", and every manifest and blob was read and matches its digest"
-		case gantry.BlobsNotChecked:
+		case site.BlobsNotChecked:
 		}
 		fmt.Fprintf(&b, "All %d images are at %s%s.\n", r.Images, r.Destination, blobs)
 	} else {
@@ -39,7 +41,7 @@ func VerifiedRegistry(r *gantry.VerifiedRegistry) string {
 }
 
 // writeMissing writes the images that are missing at the mirror, with what needs them.
-func writeMissing(b *strings.Builder, r *gantry.VerifiedRegistry) {
+func writeMissing(b *strings.Builder, r *verify.VerifiedRegistry) {
 	fmt.Fprintf(b, "Missing at %s\n", r.Destination)
 	List(b, missingLines(r.Missing, func(repository string) string { return r.Names[repository].Name() }))
 }
@@ -76,7 +78,7 @@ func writeMissingBefore(b *strings.Builder, missing []mirror.MissingImage) {
 }
 
 // writeVerifiedResources writes what was found about the cluster resources.
-func writeVerifiedResources(b *strings.Builder, r *gantry.VerifiedResources) {
+func writeVerifiedResources(b *strings.Builder, r *verify.VerifiedResources) {
 	switch {
 	case r == nil:
 		b.WriteString("The workspace has no cluster resources of this mirror, so none were verified (--resources).\n")
@@ -93,7 +95,7 @@ func writeVerifiedResources(b *strings.Builder, r *gantry.VerifiedResources) {
 	}
 }
 
-func resourceLines(all []gantry.ResourceProblem) (lines []string) {
+func resourceLines(all []verify.ResourceProblem) (lines []string) {
 	for _, p := range all {
 		var about []string
 		for _, text := range []string{p.File, p.Object, p.Image} {
@@ -107,7 +109,7 @@ func resourceLines(all []gantry.ResourceProblem) (lines []string) {
 }
 
 // writeRefused writes the images that the signature policy does not accept.
-func writeRefused(b *strings.Builder, all []gantry.RefusedImage) {
+func writeRefused(b *strings.Builder, all []trust.RefusedImage) {
 	if len(all) == 0 {
 		return
 	}

@@ -1,0 +1,98 @@
+//go:build unix
+
+package serve
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+)
+
+// TestExposedFiles checks that files with credentials and TLS keys that others can read are reported.
+func TestExposedFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string, mode os.FileMode) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	secret := `{"auths":{"quay.io":{"auth":"YTpi"}}}`
+	var warned []string
+	e := &env.Env{Home: dir, Registries: env.Registries{RetryTimes: -1}, Getenv: func(string) string { return "" }, Warn: func(text string) { warned = append(warned, text) }}
+	for _, file := range []string{write("private.json", secret, 0o600), write("helpers.json", `{"credHelpers":{"quay.io":"x"}}`, 0o644), write("shared.json", secret, 0o644)} {
+		if _, err := e.Keys(env.Side{AuthFile: file}, remote.Source); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := write("tls.key", "", 0o640)
+	if _, err := certificate(e, &Options{TLSCert: key, TLSKey: key}); err == nil {
+		t.Error("an empty key was accepted")
+	}
+	for i, key := range []string{"private/ours.key", "tls/ours.key"} {
+		certPEM, keyPEM := clientPair(t)
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(key)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		file := write(key, keyPEM, 0o600|os.FileMode(i)*0o044)
+		write(strings.TrimSuffix(key, "key")+"cert", certPEM, 0o644)
+		e.CertDir = filepath.Dir(file)
+		for range 2 { // every client reads it
+			c, err := e.Client(remote.Source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ref, err := reference.Parse("127.0.0.1:1/a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = c.Tags(t.Context(), ref, 1) // no registry is there
+		}
+	}
+	hint := ", which has a secret: run chmod 600 on it"
+	want := []string{fmt.Sprintf("others can read %s/shared.json (mode 0644)", dir) + hint, fmt.Sprintf("others can read %s (mode 0640)", key) + hint, fmt.Sprintf("others can read %s/tls/ours.key (mode 0644)", dir) + hint}
+	if diff := cmp.Diff(want, warned); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+// clientPair returns a certificate and its key.
+func clientPair(t *testing.T) (certPEM, keyPEM string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encode := func(kind string, der []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	}
+	return encode("CERTIFICATE", cert), encode("EC PRIVATE KEY", der)
+}

@@ -1,0 +1,41 @@
+package admission
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestSameConfiguration(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	write := func(name, text string) string {
+		if err := os.WriteFile(path(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path(name)
+	}
+	a, copied, other, larger := write("a.yaml", "one"), write("copy.yaml", "one"), write("other.yaml", "two"), write("larger.yaml", "three")
+	if err := os.Symlink(other, path("link.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		before, now string
+		same        bool
+	}{
+		{a, a, true},
+		{path("gone.yaml"), a, true},
+		{path("a.yaml/gone.yaml"), a, true},
+		{dir, a, true},
+		{a, copied, true},
+		{a, other, false},
+		{a, larger, false},
+		{other, path("link.yaml"), true},
+		{a, path("link.yaml"), false},
+	} {
+		if same, err := sameConfiguration(tc.before, tc.now); same != tc.same || err != nil {
+			t.Errorf("%s and %s: %v, %v", tc.before, tc.now, same, err)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package copying
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/mirror/site"
+	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/image"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/plan/build"
+	"github.com/gantry-mirror/gantry/plan/selection"
+)
+
+// A Job is the copy of a plan from a source to a destination.
+type Job struct {
+	*mirror.Job
+	Source image.Reader
+	To     site.Destination
+	// Catalogs reads the catalogs of the plan.
+	Catalogs image.Reader
+	// Again is called before the rest of a plan is copied without packages whose images are missing. Nil does
+	// nothing.
+	Again func(ctx context.Context, part *plan.Plan) error
+	// Announce is called before the first push to a registry. Nil does nothing.
+	Announce func(ctx context.Context)
+}
+
+// NewJob returns the job of a plan. have is the archive to read from, or nil to read from the
+// sources of the plan.
+func NewJob(ctx context.Context, onError string, p *plan.Plan, s *workspace.Session, have *archive.Archive, t site.Destination) (*Job, error) {
+	j := &Job{Source: s.Sources.Origin, To: t}
+	from := s.Sources.Plan()
+	if have != nil {
+		o := &mirror.Overlay{Source: have, Built: s.Sources.Origin, Has: func(d digest.Digest) bool {
+			_, ok := s.Sources.Cache.Size(d)
+			return ok
+		}}
+		planning := *o
+		if r := t.Registry(); r != nil && len(have.Selected().BuildsOn) > 0 {
+			planning.Source = airgap.SourceWithSite(have, &r.Site, p)
+		}
+		j.Source, from.Images = o, &planning
+	}
+	var reduce mirror.Reduce
+	if onError == selection.OnErrorPackage {
+		reduce = func(ctx context.Context, p *plan.Plan) (*plan.Reduced, error) { return build.Reduce(ctx, p, from) }
+	}
+	j.Catalogs = from.Images
+	var err error
+	j.Job, err = mirror.NewJob(ctx, p, reduce)
+	return j, err
+}
+
+// runJob runs a job, and reports it to the observer.
+func runJob(ctx context.Context, e *env.Env, j *Job, opts mirror.Options) (*mirror.Report, *Transfer, error) {
+	toArchive := j.To.Registry() == nil
+	var total *Transfer
+	report, err := j.Run(ctx, toArchive, func(ctx context.Context, part *plan.Plan) (*mirror.Report, error) {
+		if total != nil && !toArchive {
+			e.Sayf("copying %s without packages whose images are missing", env.Number(len(part.Catalogs), "catalog", "catalogs"))
+		}
+		if total != nil && j.Again != nil {
+			if err := j.Again(ctx, part); err != nil {
+				return &mirror.Report{}, err
+			}
+		}
+		opts.Meter = &mirror.Meter{}
+		end := ObserveCopy(e, part, j.To, opts.Meter)
+		report, err := j.To.Copy(ctx, part, j.Source, opts)
+		total = total.then(end(), toArchive)
+		return report, err
+	})
+	return report, total, err
+}
+
+// ObserveCopy reports to the observer that a copy begins. end returns its duration and amounts.
+func ObserveCopy(e *env.Env, p *plan.Plan, t site.Destination, m *mirror.Meter) (end func() *Transfer) {
+	began, before := time.Now(), e.Hosts()
+	stop := func() {}
+	if e.Observer != nil {
+		stop = e.Observer.Copy(env.Copy{Plan: p, Meter: m, Name: func(r mirror.ImageResult) string { return nameAt(t, r) }})
+	}
+	return func() *Transfer {
+		stop()
+		return newTransfer(m.Progress(), time.Since(began), before, e.Hosts())
+	}
+}
+
+// nameAt returns the name of an image at a destination, or "" if it has none there.
+func nameAt(t site.Destination, image mirror.ImageResult) string {
+	tag := ""
+	if len(image.Tags) > 0 {
+		tag = image.Tags[0]
+	}
+	if r := t.Registry(); r != nil {
+		ref, ok := r.Names[image.Repository]
+		switch {
+		case !ok:
+			return ""
+		case tag == "":
+			return ref.WithDigest(image.Digest).String()
+		}
+		return ref.WithTag(tag).String()
+	}
+	if tag == "" {
+		return image.Repository
+	}
+	return image.Repository + ":" + tag
+}
+
+// Options are options of one copy.
+type Options struct {
+	// StopOnError ends the copy with the first image that fails.
+	StopOnError bool
+	// Repair copies only what is missing in the registry, and found receives that.
+	Repair bool
+	Found  func([]mirror.MissingImage)
+	// Windows are the times of the day at which it copies.
+	Windows []string
+	// TagUntagged gives tags to the manifests in a registry that have none.
+	TagUntagged bool
+}
+
+// Run runs a job, and keeps the journal of a registry. Before and after, it cancels the uploads
+// that a killed run left open, and those that could not be cancelled during the run.
+func Run(ctx context.Context, s *workspace.Session, j *Job, o Options) (*mirror.Report, *Transfer, error) {
+	e := s.Env
+	streams, err := e.Streams()
+	if err != nil {
+		return nil, nil, err
+	}
+	gate, err := windowGate(e, o.Windows)
+	if err != nil {
+		return nil, nil, err
+	}
+	opts := mirror.Options{Streams: streams, Fatal: site.Fatal, StopOnError: o.StopOnError, Repair: o.Repair, Found: o.Found, Log: e.Logger()}
+	if gate != nil {
+		opts.Wait = gate.Wait
+	}
+	finish := func(bool) error { return nil }
+	if r := j.To.Registry(); r != nil {
+		if opts.KnownTags, err = site.KnownTags(s, r, j.Plan().Name); err != nil {
+			return nil, nil, err
+		}
+		journal, err := s.Journal(r.Key())
+		if err != nil {
+			return nil, nil, err
+		}
+		uploads, err := s.Uploads(r.Key())
+		if err != nil {
+			return nil, nil, errors.Join(err, journal.Done(false))
+		}
+		if err := assumePushed(r, j.Plan(), uploads, journal); err != nil {
+			return nil, nil, errors.Join(err, journal.Done(false), uploads.Close())
+		}
+		cancelUploads(ctx, e, r.Client, uploads)
+		r.Client.LogSessions(uploads)
+		opts.BeforePush = j.Announce
+		opts.Journal, finish = journal, func(finished bool) error {
+			cancelUploads(ctx, e, r.Client, uploads)
+			return errors.Join(journal.Done(finished), uploads.Close())
+		}
+	}
+	report, took, err := runJob(ctx, e, j, opts)
+	if err == nil && o.TagUntagged {
+		err = tagUntagged(ctx, j.To.Registry(), j.Plan())
+	}
+	return report, took, errors.Join(err, finish(err == nil && report.Complete()))
+}

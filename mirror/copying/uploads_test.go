@@ -1,0 +1,52 @@
+package copying
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/state"
+)
+
+// Uploads whose locations are unknown, because a run was killed before the registry responded, are
+// reported once.
+func TestLostUploadsAreReported(t *testing.T) {
+	dir := t.TempDir()
+	var w *state.Workspace
+	list := func() *state.Uploads {
+		var err error
+		if w, err = state.Open(dir); err != nil {
+			t.Fatal(err)
+		}
+		u, err := w.Uploads("mirror")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	killed := list()
+	killed.Requested("mirror.example.com/a", digest.FromString("blob"))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	e := &env.Env{Say: func(text string) { said = append(said, text) }}
+	next := list()
+	cancelUploads(t.Context(), e, nil, next)
+	if len(said) != 1 || !strings.HasPrefix(said[0], "up to 1 uploads may stay open in mirror.example.com/a: ") {
+		t.Errorf("%q", said)
+	}
+	if err := errors.Join(next.Close(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	cancelUploads(t.Context(), e, nil, list())
+	if len(said) != 1 {
+		t.Errorf("again: %q", said)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,86 @@
+package mirroring
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/airgap/deltamaker"
+	"github.com/gantry-mirror/gantry/pkg/delta"
+	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
+)
+
+// How an archive carries blobs that changed.
+const (
+	// DeltaAuto carries deltas of what the site has where that saves much for its cost.
+	DeltaAuto = "auto"
+	// DeltaOff carries every blob whole.
+	DeltaOff = "off"
+	// DeltaMax makes deltas as small as possible, whatever they cost.
+	DeltaMax = "max"
+)
+
+// DefaultDeltaTime is the default of MirrorOptions.DeltaTime.
+const DefaultDeltaTime = deltamaker.DefaultTime
+
+// Deltas returns the values of MirrorOptions.Delta.
+func Deltas() []string { return []string{DeltaAuto, DeltaOff, DeltaMax} }
+
+// checkDelta returns an error if Delta or DeltaTime is wrong.
+func (o *Options) checkDelta() error {
+	switch {
+	case o.Delta != "" && !slices.Contains(Deltas(), o.Delta):
+		return env.InputHint("use auto, off or max", "Options.Delta %q", o.Delta)
+	case o.DeltaTime < 0:
+		return env.InputHint("use a duration such as 1s or 500ms", "Options.DeltaTime %s", o.DeltaTime)
+	case o.Delta != "" && (!o.toArchive() || o.Repair != ""):
+		return env.Inputf("Options.Delta is for file:// destinations")
+	case o.DeltaTime != 0 && (!o.toArchive() || o.Delta == DeltaOff || o.Delta == DeltaMax):
+		return env.Inputf("Options.DeltaTime is for file:// destinations with Options.Delta auto")
+	case o.Delta == DeltaMax && o.Full:
+		return env.InputHint("leave out one of them", "Options.Full has no deltas, and Options.Delta max wants them")
+	}
+	return nil
+}
+
+// deltaOptions returns how the archive carries deltas, nil for none.
+func deltaOptions(e *env.Env, o *Options) *airgap.DeltaOptions {
+	if o.Delta == DeltaOff {
+		return nil
+	}
+	dir := filepath.Join(workspace.CacheDir(e, o.Workspace), workspace.DeltaCache)
+	opts := &airgap.DeltaOptions{Time: o.DeltaTime, Cache: dir, Temp: dir, Watch: func(total int64) (func(int64), func()) { return watchDeltas(e, total) }, Version: strings.TrimPrefix(e.UserAgent, "gantry/")}
+	if o.Delta == DeltaMax {
+		opts.Effort = delta.Max
+	}
+	return opts
+}
+
+// watchDeltas shows how far the deltas are.
+func watchDeltas(e *env.Env, total int64) (done func(n int64), end func()) {
+	var n atomic.Int64
+	end = e.Show("comparing", func() progress.Reading {
+		return progress.Reading{Total: total, Done: n.Load(), Moved: n.Load()}
+	})
+	return func(size int64) { n.Add(size) }, end
+}
+
+// setArchive sets the archive that was written. The copy found the blobs that are carried as deltas, because they were
+// made before it: they do not count as found. Making them took time, so there is no rate.
+func (r *Result) setArchive(a *airgap.ExportResult) {
+	r.Archive = a
+	if a == nil || a.Deltas == nil || r.Report == nil {
+		return
+	}
+	r.Report.BlobsFound = max(0, r.Report.BlobsFound-int64(a.Deltas.Blobs))
+	if r.Transfer != nil {
+		r.Transfer.BytesFound = max(0, r.Transfer.BytesFound-a.Deltas.BlobBytes)
+		if a.Deltas.Blobs > 0 {
+			r.Transfer.BytesPerSecond = 0
+		}
+	}
+}

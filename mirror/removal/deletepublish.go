@@ -1,0 +1,308 @@
+package removal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/mirror/admission"
+	"github.com/gantry-mirror/gantry/mirror/copying"
+	"github.com/gantry-mirror/gantry/mirror/site"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/image"
+	"github.com/gantry-mirror/gantry/pkg/lockfile"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/pkg/state/audit"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/plan/build"
+	"github.com/gantry-mirror/gantry/plan/deletion"
+	"github.com/gantry-mirror/gantry/plan/selection"
+)
+
+// shrink removes from the current plans of all image sets what the list selects of them. Nothing is deleted. It reports
+// whether a plan changed.
+func shrink(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, o *DeleteOptions, listed *listedImages, result *DeleteResult) (changed bool, err error) {
+	r := &recordedTurns{env: s.Env, to: t, records: mirror.NewImageSets(t.Client, t.RegistryPath), listed: listed}
+	turns, err := setrecord.Current(ctx, r.records)
+	if err != nil {
+		return false, advice.Wrap(advice.Failure, err, "nothing can be deleted while a record cannot be read: what it wants is unknown")
+	}
+	names := map[string]bool{}
+	for i := range turns {
+		names[turns[i].Name] = true
+	}
+	if o.Name != "" && !names[o.Name] {
+		return false, unknownSet(t, o.Name, names)
+	}
+	if err := checkRecorded(s, t, names); err != nil {
+		return false, err
+	}
+	for i := range turns {
+		smaller, err := r.removeListed(ctx, s, o, &turns[i], result)
+		if err != nil {
+			return false, err
+		}
+		changed = changed || smaller
+	}
+	return changed, nil
+}
+
+// removeListed removes from the plan of an image set what the list selects of it: it publishes the catalogs without
+// that, and records the smaller plan as a new turn. If that is interrupted in between, it does the same again: the
+// same plan gives the same catalogs.
+func (r *recordedTurns) removeListed(ctx context.Context, s *workspace.Session, o *DeleteOptions, turn *setrecord.Turn, result *DeleteResult) (changed bool, err error) {
+	p, names, err := r.readPlan(ctx, turn)
+	if err != nil {
+		return false, err
+	}
+	r.listed.addCurrent(turn.Name, p, names)
+	choice := r.listed.choices[turn.Name]
+	if choice == nil {
+		return false, nil
+	}
+	at := *r.to
+	at.MaxNestedPaths, at.Names = turn.MaxNestedPaths, names
+	from := s.Sources.Plan()
+	content := newPublishedCatalogs(mirror.NewOrigin(at.Client, s.Sources.Cache), p, names)
+	from.Images = content
+	removed, err := build.Remove(ctx, p, choice, from)
+	if err != nil {
+		return false, err
+	}
+	if err := checkPublished(ctx, &at, p, removed.Plan, choice); err != nil {
+		return false, err
+	}
+	r.listed.addRemoved(p, removed, names)
+	if !choice.Touches(p) {
+		return false, nil // everything that was selected has to stay
+	}
+	if o.DryRun {
+		if err := addRepublished(&at, turn.Name, removed, result); err != nil {
+			return false, err
+		}
+		result.ImageSets = append(result.ImageSets, turn.Name)
+		r.listed.smaller[turn.Name] = removed.Plan
+		return true, nil
+	}
+	if len(removed.Catalogs) > 0 {
+		if err := publishAgain(ctx, s, &at, turn, removed, content, result); err != nil {
+			return false, err
+		}
+	}
+	now := *turn
+	now.LastRun, now.User, now.Host = o.Now().UTC().Truncate(time.Second), setrecord.Visible(s.Env.UserName()), setrecord.Visible(lockfile.Host())
+	missing, withheld := now.Content.Missing, now.Content.Withheld
+	now.Content = site.ContentOf(removed.Plan)
+	now.Content.Missing, now.Content.Withheld = missing, withheld
+	before, err := setrecord.ReadRecord(ctx, r.records, turn)
+	if err != nil {
+		return false, err
+	}
+	record := withoutRemoved(before, p, removed.Plan, names)
+	written, err := setrecord.Write(ctx, r.records, s.Sources.Cache, now, turn, record, removed.Plan.Write)
+	if err != nil {
+		return false, fmt.Errorf("recording the image set %q without what is deleted: %w", turn.Name, err)
+	}
+	site.RemoveAnnounced(ctx, s, &at, written)
+	result.ImageSets = append(result.ImageSets, turn.Name)
+	return true, s.SaveRecord(r.to.Key(), turn.Name, record)
+}
+
+// checkPublished returns an error if something is selected of a catalog, and the mirror publishes neither the one of
+// the plan nor the one of the smaller plan: what it names is in another plan.
+func checkPublished(ctx context.Context, t *site.RegistryDestination, p, smaller *plan.Plan, choice *deletion.Choice) error {
+	selected := map[string]bool{}
+	for name, whole := range choice.Catalogs {
+		selected[name] = whole
+	}
+	for b, is := range choice.Bundles {
+		selected[b.Catalog] = selected[b.Catalog] || is
+	}
+	for i := range p.Catalogs {
+		c := &p.Catalogs[i]
+		if !selected[c.Name()] {
+			continue
+		}
+		ref := t.Names[c.Repository].WithTag(c.Tag)
+		desc, found, err := t.Client.ManifestExists(ctx, ref)
+		switch {
+		case err != nil:
+			return err
+		case found && (desc.Digest == c.Digest || isCatalogOf(smaller, c.Name(), desc.Digest)), !found && choice.Catalogs[c.Name()]:
+		default:
+			return advice.New(advice.Failure, "complete the last run with gantry mirror, and delete then", "the mirror does not publish the catalog %s that its record lists: nothing was deleted", ref)
+		}
+	}
+	return nil
+}
+
+// isCatalogOf reports whether a catalog of a plan has a digest.
+func isCatalogOf(p *plan.Plan, name string, d digest.Digest) bool {
+	return slices.ContainsFunc(p.Catalogs, func(c plan.Catalog) bool { return c.Name() == name && c.Digest == d })
+}
+
+// addRemoved adds the catalogs that are removed as a whole to the list, what a plan loses, and why listed images stay.
+func (l *listedImages) addRemoved(p *plan.Plan, removed *build.Removed, names map[string]reference.Reference) {
+	add := func(c *plan.Catalog) {
+		item := deletion.Item{Source: c.Source, Image: names[c.Repository].WithTag(c.Tag), Digest: c.Digest}
+		if !l.places[imagePlace{item.Image.Path, item.Digest}] {
+			l.items = append(l.items, item)
+			l.add(&item)
+		}
+	}
+	for i := range p.Catalogs {
+		c := &p.Catalogs[i]
+		stays := slices.ContainsFunc(removed.Plan.Catalogs, func(n plan.Catalog) bool { return n.Name() == c.Name() && n.Tag == c.Tag })
+		if !stays { // or has a tag made of its digest, which is another one now
+			add(c)
+		}
+	}
+	choice := removed.Selected.Choice
+	loses := map[string]bool{} // catalogs
+	for b, is := range choice.Bundles {
+		loses[b.Catalog] = loses[b.Catalog] || is
+	}
+	for i := range p.Images {
+		img := &p.Images[i]
+		if img.Kind == plan.CatalogImage && loses[img.Catalog] || slices.ContainsFunc(img.Reasons, func(r plan.Reason) bool { return choice.Selects(img, &r) }) {
+			l.affected[imagePlace{names[img.Repository].Path, img.Digest}] = true
+		}
+	}
+	for i := range removed.Selected.Named {
+		named := &removed.Selected.Named[i]
+		l.named[imagePlace{names[named.Image.Repository].Path, named.Image.Digest}] = "the image set " + p.Name + " wants it: " + named.Because
+	}
+}
+
+// publishAgain publishes catalogs of the plan of a turn that were built again.
+func publishAgain(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, turn *setrecord.Turn, removed *build.Removed, content image.Reader, result *DeleteResult) error {
+	set := turn.Name
+	part, err := removed.Plan.OnlyCatalogs(removed.Catalogs)
+	if err != nil {
+		return err
+	}
+	s.Env.Sayf("publishing %s of the image set %q without the listed bundles", env.Number(len(part.Catalogs), "catalog", "catalogs"), set)
+	j := &copying.Job{Source: content, To: t, Catalogs: content}
+	if j.Job, err = mirror.NewJob(ctx, part, nil); err != nil {
+		return err
+	}
+	j.Announce = func(ctx context.Context) { site.Announce(ctx, s, t, removed.Plan, turn) }
+	report, _, err := copying.Run(ctx, s, j, copying.Options{})
+	if err != nil {
+		return err
+	}
+	if !report.Complete() {
+		return fmt.Errorf("publishing catalogs, so nothing was deleted: %w", admission.NewPartialError(report, selection.OnErrorContinue))
+	}
+	for i := range part.Catalogs {
+		c := &part.Catalogs[i]
+		s.Audit(audit.Entry{Event: audit.CatalogPublished, Name: set, Subject: c.Name(), Digest: string(c.Digest)})
+	}
+	return addRepublished(t, set, removed, result)
+}
+
+// addRepublished adds the catalogs of a plan that were built again to the result.
+func addRepublished(t *site.RegistryDestination, set string, removed *build.Removed, result *DeleteResult) error {
+	part, err := removed.Plan.OnlyCatalogs(removed.Catalogs)
+	if err != nil {
+		return err
+	}
+	for i := range part.Catalogs {
+		c := &part.Catalogs[i]
+		ref := t.Names[c.Repository].WithTag(c.Tag).String()
+		result.Catalogs = append(result.Catalogs, RepublishedCatalog{ImageSet: set, Catalog: c.Name(), Image: ref, Digest: c.Digest})
+	}
+	return nil
+}
+
+// withoutRemoved returns a record without the catalogs, releases and graph data that a plan no longer has. Images stay
+// until they are deleted.
+func withoutRemoved(record *state.Record, before, after *plan.Plan, names map[string]reference.Reference) *state.Record {
+	out := *record
+	out.Catalogs, out.Selections = nil, maps.Clone(record.Selections)
+	was, is := mirror.RecordedCatalogs(before, names), mirror.RecordedCatalogs(after, names)
+	find := func(all []resources.Catalog, c *resources.Catalog) *resources.Catalog {
+		i := slices.IndexFunc(all, func(other resources.Catalog) bool { return other.Source == c.Source && other.Target == c.Target })
+		if i < 0 {
+			return nil
+		}
+		return &all[i]
+	}
+	for i := range record.Catalogs {
+		c := record.Catalogs[i]
+		old, now := find(was, &c), find(is, &c)
+		if old == nil || old.Mirror != c.Mirror {
+			out.Catalogs = append(out.Catalogs, c) // of an earlier plan
+			continue
+		}
+		selection := out.Selections[c.Mirror.WithTag(c.Mirror.Tag).String()]
+		delete(out.Selections, c.Mirror.WithTag(c.Mirror.Tag).String())
+		if now != nil {
+			out.AddCatalog(*now, selection)
+		}
+	}
+	out.Releases = slices.DeleteFunc(slices.Clone(record.Releases), func(r state.Release) bool {
+		is := func(p plan.Release) bool {
+			return p.Version == r.Version && p.Arch == r.Arch && p.Digest == r.Mirror.Digest
+		}
+		return slices.ContainsFunc(before.Releases, is) && !slices.ContainsFunc(after.Releases, is)
+	})
+	out.Updates = after.Updates
+	if after.GraphData == nil && before.GraphData != nil {
+		out.GraphData = nil
+	}
+	return &out
+}
+
+// publishedCatalogs reads the catalogs of a plan from the mirror, and what was built of them.
+type publishedCatalogs struct {
+	origin *mirror.Origin
+	at     map[string][]string // repositories in the mirror, by source
+}
+
+func newPublishedCatalogs(origin *mirror.Origin, p *plan.Plan, names map[string]reference.Reference) *publishedCatalogs {
+	r := &publishedCatalogs{origin: origin, at: map[string][]string{}}
+	for i := range p.Catalogs {
+		c := &p.Catalogs[i]
+		if at := names[c.Repository].Name(); !slices.Contains(r.at[c.Source], at) {
+			r.at[c.Source] = append(r.at[c.Source], at)
+		}
+	}
+	return r
+}
+
+// Manifest implements image.Reader.
+func (r *publishedCatalogs) Manifest(ctx context.Context, source string, d digest.Digest) (desc ocispec.Descriptor, raw []byte, err error) {
+	err = fs.ErrNotExist
+	for _, at := range r.at[source] {
+		if desc, raw, err = r.origin.Manifest(ctx, at, d); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return desc, raw, err
+}
+
+// Blob implements image.Reader.
+func (r *publishedCatalogs) Blob(ctx context.Context, source string, desc ocispec.Descriptor, offset int64) (body io.ReadCloser, err error) {
+	err = fs.ErrNotExist
+	for _, at := range r.at[source] {
+		if body, err = r.origin.Blob(ctx, at, desc, offset); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return body, err
+}

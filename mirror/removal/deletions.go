@@ -1,0 +1,132 @@
+package removal
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/mirror/prune"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
+	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/plan/deletion"
+)
+
+// deletions are what a DeleteImageSetConfiguration selects of the current turns of a mirror.
+type deletions struct {
+	selector *deletion.Selector
+	name     string // the only image set that loses content, "" for all
+	read     bool   // an image set that may lose content was found
+	selected []selectedImage
+	stays    []StayingImage
+	sets     []string
+	// choices are what the plans of image sets lose.
+	choices map[string]*deletion.Choice
+	// wanted has why an image of a current turn is wanted.
+	wanted map[imagePlace]string
+}
+
+// An imagePlace is a manifest in a repository of the registry.
+type imagePlace struct {
+	repository string
+	digest     digest.Digest
+}
+
+type selectedImage struct {
+	imagePlace
+	DeletedImage
+}
+
+// add adds the current turn of an image set, and returns which of its images are wanted nevertheless. d may
+// be nil: all are.
+func (d *deletions) add(turn *setrecord.Turn, p *plan.Plan, names map[string]reference.Reference) (func(*plan.Image) bool, error) {
+	if d == nil {
+		return nil, nil
+	}
+	selector := d.selector
+	if d.name != "" && d.name != turn.Name {
+		selector = deletion.New(&imageset.Deletion{}) // selects nothing
+	} else {
+		d.read = true
+	}
+	selected, err := selector.Of(p)
+	if err != nil {
+		return nil, fmt.Errorf("reading turn %d of the image set %q: %w", turn.Number, turn.Name, err)
+	}
+	at := func(img *plan.Image) (imagePlace, string) {
+		ref := names[img.Repository]
+		if ref.Digest = img.Digest; len(img.Tags) > 0 {
+			ref = names[img.Repository].WithTag(img.Tags[0])
+		}
+		return imagePlace{ref.Path, img.Digest}, ref.String()
+	}
+	for i := range p.Images {
+		if img := &p.Images[i]; !selected.Has(img) {
+			place, _ := at(img)
+			d.wanted[place] = "the image set " + turn.Name + " wants it"
+		}
+	}
+	for i := range selected.Named {
+		named := &selected.Named[i]
+		_, image := at(&named.Image)
+		d.stays = append(d.stays, StayingImage{named.Image.Source, image, "the image set " + turn.Name + " wants it: " + named.Because})
+	}
+	for i := range selected.Images {
+		img := &selected.Images[i]
+		place, image := at(img)
+		d.selected = append(d.selected, selectedImage{place, DeletedImage{img.Source, image, img.Kind, img.Digest}})
+	}
+	if selected.Choice.Touches(p) {
+		d.sets, d.choices[turn.Name] = append(d.sets, turn.Name), selected.Choice
+	}
+	return func(img *plan.Image) bool { return !selected.Has(img) }, nil
+}
+
+// list returns the selected images that a plan deletes, and why the others stay.
+func (d *deletions) list(r *recordedTurns, p *prune.DeletionPlan) *DeletionList {
+	deleted, kept := map[imagePlace]bool{}, map[imagePlace]string{}
+	for i := range p.Manifests {
+		deleted[imagePlace{p.Manifests[i].Repository, p.Manifests[i].Digest}] = true
+	}
+	for _, k := range p.Kept {
+		if k.Digest != "" {
+			kept[imagePlace{k.Repository, k.Digest}] = k.Reason
+		}
+	}
+	l := &DeletionList{Images: []DeletedImage{}, Stays: d.stays, Unmatched: d.selector.Unmatched(), ImageSets: d.sets}
+	type part struct{ repository, source string }
+	parts, seen := map[part]bool{}, map[string]bool{}
+	for _, img := range d.selected {
+		if seen[img.Image] {
+			continue // several image sets have it
+		}
+		seen[img.Image] = true
+		_, wanted := r.all.Has(reference.Reference{Path: img.repository, Digest: img.digest})
+		switch reason := cmp.Or(d.wanted[img.imagePlace], kept[img.imagePlace]); {
+		case reason != "":
+			l.Stays = append(l.Stays, StayingImage{img.Source, img.Image, reason})
+		case deleted[img.imagePlace]:
+			l.Images = append(l.Images, img.DeletedImage)
+			parts[part{img.repository, img.Source}] = true
+		case wanted:
+			l.Stays = append(l.Stays, StayingImage{img.Source, img.Image, "something that is wanted refers to it"})
+		default:
+			l.Absent = append(l.Absent, img.Image)
+		}
+	}
+	for i := range p.Manifests {
+		if m := &p.Manifests[i]; parts[part{m.Repository, m.Source}] {
+			l.Bytes += m.Bytes
+		}
+	}
+	slices.SortFunc(l.Images, func(a, b DeletedImage) int { return cmp.Compare(a.Image, b.Image) })
+	slices.SortFunc(l.Stays, func(a, b StayingImage) int {
+		return cmp.Or(cmp.Compare(a.Image, b.Image), cmp.Compare(a.Reason, b.Reason))
+	})
+	slices.Sort(l.Absent)
+	slices.Sort(l.ImageSets)
+	return l
+}

@@ -1,0 +1,279 @@
+package removal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/gantry-mirror/gantry/mirror/copying"
+	"github.com/gantry-mirror/gantry/mirror/prune"
+	"github.com/gantry-mirror/gantry/mirror/site"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/cluster"
+	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/space"
+	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
+)
+
+// PruneOptions says what Prune removes from a mirror. Mirror is required.
+type PruneOptions struct {
+	Env *env.Env
+	// Mirror is docker://HOST[:PORT][/PREFIX].
+	Mirror string
+	// Workspace is the folder of the workspace, whose records and cluster resources are changed, too. The
+	// default is env.DefaultWorkspace.
+	Workspace string
+	// MaxNestedPaths is how many path components the registry allows, as in the runs that mirrored to it; 0
+	// is no limit.
+	MaxNestedPaths int
+	// Yes deletes. Otherwise, Prune only returns the plan.
+	Yes bool
+	// Plan is the file of a plan that Save wrote. What it lists is deleted, unless something wants it by
+	// now. If the records of the mirror changed since, it is an error.
+	Plan string
+	// Save is the file that the plan is written to.
+	Save string
+	// KeepLast is how many turns of each image set are wanted, the current one included; 0 means 1. A turn is
+	// what an image set had in the mirror until it changed.
+	KeepLast int
+	// OlderThan keeps what an image set wanted at any time in this period, by the clock of the registry or of this
+	// host, whichever shows the earlier time.
+	OlderThan time.Duration
+	// Forget is an image set that was given up: nothing that only it wants is wanted any more, and its
+	// records are deleted last. It is part of a plan that was saved.
+	Forget string
+	// OnlyMirror says that the registry has no other mirror whose prefix contains the one of this mirror or is
+	// below it. Repositories of records that the credentials do not permit to read are then ignored.
+	OnlyMirror bool
+	// Now returns the time of this host. The default is time.Now.
+	Now func() time.Time
+	// listed are the images of Delete; nil for Prune.
+	listed *listedImages
+	// tagged are catalogs and releases that stay with what they name, although no turn wants them.
+	tagged map[imagePlace]bool
+}
+
+// A PruneResult is the result of Prune. Its JSON is what gantry prune --output json prints.
+type PruneResult struct {
+	Version int `json:"version"`
+	// Plan is what would be deleted, or what was to be deleted.
+	Plan *prune.DeletionPlan `json:"plan"`
+	// ImageSets are the image sets whose records were read, sorted. What others want is unknown.
+	ImageSets []string `json:"imageSets,omitempty"`
+	// Forgotten is the image set of PruneOptions.Forget; nil without it.
+	Forgotten *ForgottenSet `json:"forgotten,omitempty"`
+	// Refused means that the deletion was requested, and that the registry does not delete, or did not
+	// respond when it was asked.
+	Refused bool `json:"refused,omitempty"`
+	// Deleted is what was deleted; nil if nothing was tried.
+	Deleted *prune.Report `json:"deleted,omitempty"`
+	// Resources are the cluster resources that were written again; nil if the workspace has none, or
+	// nothing was deleted that they may name.
+	Resources *cluster.ResourceFiles `json:"resources,omitempty"`
+	// Saved is the file that the plan was written to, or "".
+	Saved string `json:"saved,omitempty"`
+}
+
+// check returns an error if options contradict each other.
+func (o *PruneOptions) check() error {
+	switch {
+	case !strings.HasPrefix(o.Mirror, env.RegistryScheme):
+		return env.InputHint("write docker://HOST[:PORT][/PREFIX]", "%q is not a mirror registry", o.Mirror)
+	case o.Plan != "" && (o.KeepLast != 0 || o.OlderThan != 0):
+		return env.InputHint("set them when the plan is made", "Options.KeepLast and Options.OlderThan are part of the plan")
+	case o.Plan != "" && o.Save != "":
+		return env.InputHint("leave one of them out", "Options.Plan and Options.Save")
+	case o.KeepLast < 0:
+		return env.InputHint("use a number above 0", "Options.KeepLast %d", o.KeepLast)
+	case o.OlderThan < 0:
+		return env.InputHint("use a duration such as 720h", "Options.OlderThan %s", o.OlderThan)
+	}
+	return nil
+}
+
+// Prune deletes what no image set that the mirror has a record of wants. Without Yes and Plan, it deletes
+// nothing and returns what it would delete. Content that no record lists is not deleted. If some content
+// could not be deleted, Prune returns the result and an error of kind advice.Partial.
+func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
+	e, closeEnv := o.Env.OrDefault()
+	defer closeEnv()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	var saved *prune.DeletionPlan
+	if o.Plan != "" {
+		var err error
+		if saved, err = readDeletionPlan(o.Plan); err != nil {
+			return nil, err
+		}
+		if err := o.checkSaved(saved.Forgets); err != nil {
+			return nil, err
+		}
+		o.Forget = saved.Forgets
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	to, err := site.OpenDestination(e, o.Mirror, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
+	if err != nil {
+		return nil, err
+	}
+	t := to.Registry()
+	execute := o.Yes || saved != nil
+	var s *workspace.Session
+	if dir := env.WorkspaceDir(o.Workspace); execute || env.IsFolder(dir) {
+		if s, err = workspace.OpenSession(e, dir); err != nil {
+			return nil, err
+		}
+		defer s.Release()
+	}
+	if execute {
+		leased, release, err := site.Lease(ctx, s, t)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		if err := s.BeginAudit("prune", o.Mirror, ""); err != nil {
+			return nil, err
+		}
+		result, err := pruneMirror(leased, e, &o, s, t, saved)
+		return result, auditDeletions(leased, s, result, site.Lost(leased, t, err))
+	}
+	return pruneMirror(ctx, e, &o, s, t, saved)
+}
+
+// PruneMirrored deletes what no image set of a mirror wants after a run that was complete.
+func PruneMirrored(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, record *site.ImageSetRecord) (*PruneResult, error) {
+	if record == nil || record.Problem != "" {
+		return nil, &copying.MirroredError{Err: advice.New(advice.Failure, "permit pushes to the repository of the records, and run again", "nothing was pruned, because the run is not recorded in the mirror")}
+	}
+	pruned, err := pruneMirror(ctx, s.Env, &PruneOptions{Yes: true, Now: time.Now}, s, t, nil)
+	if pruned != nil && pruned.Deleted != nil {
+		s.Audit(deletionEntries(pruned.Plan, pruned.Deleted, string(state.RunComplete))...)
+	}
+	if err != nil {
+		return pruned, &copying.MirroredError{Err: fmt.Errorf("everything was mirrored; pruning: %w", err)}
+	}
+	return pruned, nil
+}
+
+func pruneMirror(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Session, t *site.RegistryDestination, saved *prune.DeletionPlan) (*PruneResult, error) {
+	r, err := readTurns(ctx, e, o, s, t, nil)
+	if err != nil {
+		return nil, err
+	}
+	if saved != nil {
+		if err := r.accept(saved, o); err != nil {
+			return nil, err
+		}
+	}
+	r, p, err := planWithTagged(ctx, e, o, s, r)
+	if err != nil {
+		return nil, err
+	}
+	all := p
+	if saved != nil {
+		p = p.Only(saved)
+	}
+	result := &PruneResult{Version: 1, Plan: p, Forgotten: r.forgotten(o.Now())}
+	for i := range r.sets {
+		result.ImageSets = append(result.ImageSets, r.sets[i].current().Name)
+	}
+	slices.Sort(result.ImageSets)
+	if o.Save != "" {
+		if err := durable.Write(o.Save, p.Write); err != nil {
+			if err = fmt.Errorf("writing the plan: %w", err); !space.IsFull(err) {
+				err = advice.Wrap(advice.Input, err, "")
+			}
+			return nil, err
+		}
+		result.Saved = o.Save
+	}
+	if !o.Yes && saved == nil {
+		return result, nil
+	}
+	if result.Resources, err = dropGone(ctx, s, t); err != nil || p.Empty() {
+		return result, err
+	}
+	if o.Forget != "" {
+		if err := r.checkKept(all); err != nil {
+			return result, err
+		}
+	}
+	return result, r.execute(ctx, s, p, all, result)
+}
+
+// readDeletionPlan reads a plan that was saved.
+func readDeletionPlan(path string) (*prune.DeletionPlan, error) {
+	f, err := regular.OpenInput(path)
+	if err != nil {
+		return nil, advice.Wrap(advice.Input, fmt.Errorf("reading the plan: %w", err), "")
+	}
+	p, err := prune.Read(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("reading the plan %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// options returns the options for requests to the mirror. What is done is shown as what.
+func (r *recordedTurns) options(what string) (o prune.Options, stop func()) {
+	var done, all atomic.Int64
+	stop = r.env.Show(what, func() progress.Reading {
+		return progress.Reading{Facts: []string{fmt.Sprintf("%d of %d", done.Load(), all.Load())}}
+	})
+	return prune.Options{
+		Streams: r.to.Streams,
+		Fatal:   func(err error) bool { return site.Fatal(err) || errors.Is(err, remote.ErrNoDelete) },
+		Progress: func(n, of int) {
+			done.Store(int64(n))
+			all.Store(int64(of))
+		},
+	}, stop
+}
+
+// A PruneError is the error of a run that could not delete some content, which its result lists.
+type PruneError struct {
+	failed  int
+	reasons []error
+}
+
+// Error returns how much was not deleted.
+func (e *PruneError) Error() string {
+	return env.Number(e.failed, "manifest or tag", "manifests or tags") + " could not be deleted; everything that is wanted is still complete"
+}
+
+// Advice returns advice.Partial and the remedy.
+func (e *PruneError) Advice() (advice.Kind, string) {
+	return advice.Partial, "fix the listed problems and run again"
+}
+
+// Unwrap returns the reasons.
+func (e *PruneError) Unwrap() []error { return e.reasons }
+
+// refuses returns the error of a registry that does not delete.
+func refuses(t *site.RegistryDestination, err error) error {
+	if !errors.Is(err, remote.ErrNoDelete) {
+		return err
+	}
+	return advice.Wrap(advice.Partial, fmt.Errorf("%s refuses to delete content, so nothing was deleted: %w", t.Host, err), advice.Hint(err))
+}
+
+// probe finds out whether the registry deletes content, with an artifact in the repository of records.
+func (r *recordedTurns) probe(ctx context.Context) (deletesTags bool, err error) {
+	deletesTags, err = r.to.Client.ProbeDeletion(ctx, r.to.OwnRepository(setrecord.Repository))
+	if err != nil {
+		return false, refuses(r.to, fmt.Errorf("finding out whether the registry deletes content: %w", err))
+	}
+	return deletesTags, nil
+}

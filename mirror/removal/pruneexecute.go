@@ -1,0 +1,196 @@
+package removal
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/mirror/prune"
+	"github.com/gantry-mirror/gantry/mirror/site"
+	"github.com/gantry-mirror/gantry/pkg/cluster"
+	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
+)
+
+// execute deletes what a plan lists, and then the records that only list what is gone. all is the plan with
+// everything that could be deleted.
+func (r *recordedTurns) execute(ctx context.Context, s *workspace.Session, p, all *prune.DeletionPlan, result *PruneResult) error {
+	deletesTags, err := r.probe(ctx)
+	if err != nil {
+		result.Refused = true
+		return err
+	}
+	if !deletesTags {
+		p.KeepTags("the registry cannot delete a tag without its manifest")
+	}
+	o, stop := r.options("deleting")
+	report, err := prune.Execute(ctx, p, &prune.Registry{Client: r.to.Client, Host: r.to.Host}, deletesTags, o)
+	stop()
+	if result.Deleted = report; err != nil {
+		return err
+	}
+	remains := p.Remains(all, report)
+	gone := func(ref reference.Reference) bool {
+		recorded, wanted := r.all.Has(ref)
+		return recorded && !wanted && !remains(ref)
+	}
+	changed := report.Manifests+report.Tags > 0
+	var tags []string
+	for i := range r.sets {
+		set := &r.sets[i]
+		if set.forgotten {
+			continue
+		}
+		written, err := r.withoutGone(ctx, s, set, gone)
+		if err != nil {
+			return err
+		}
+		if changed = changed || written; written {
+			tags = append(tags, set.current().Tag())
+		}
+	}
+	failed := func(turn prune.Turn) bool {
+		return slices.ContainsFunc(report.Failed, func(f prune.Failure) bool {
+			return f.LastWanted == turn || turn.ImageSet == r.forget && f.LastWanted.ImageSet == r.forget && r.forget != ""
+		})
+	}
+	for _, tag := range r.removable(failed) {
+		if slices.Contains(p.Turns, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	if err := r.deleteRecords(ctx, tags, deletesTags); err != nil {
+		return err
+	}
+	if r.forget != "" && slices.Contains(tags, setrecord.Tag(r.forget)) {
+		if err := r.dropForgotten(s); err != nil {
+			return err
+		}
+		result.Forgotten.Done, changed = true, true
+	}
+	if changed {
+		if result.Resources, err = knownResources(ctx, s, r.to, r.forget != ""); err != nil {
+			return err
+		}
+	}
+	if len(report.Failed) > 0 {
+		e := &PruneError{failed: len(report.Failed)}
+		for _, f := range report.Failed {
+			e.reasons = append(e.reasons, f.Err)
+		}
+		return e
+	}
+	return nil
+}
+
+// knownResources writes the cluster resources of a mirror again, if the workspace has them. none means that the
+// workspace may have no record any more, as after the last image set was forgotten.
+func knownResources(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, none bool) (*cluster.ResourceFiles, error) {
+	names, err := s.RecordNames(t.Key())
+	if err != nil || len(names) == 0 && !none || !env.IsFolder(s.ResourcesDir(t.Key())) {
+		return nil, err
+	}
+	return cluster.ResourcesAgain(ctx, s, t, &cluster.ResourcesOptions{})
+}
+
+// withoutGone writes the record of an image set again, without what is gone from the mirror. The plan stays.
+func (r *recordedTurns) withoutGone(ctx context.Context, s *workspace.Session, set *turnsOfSet, gone func(reference.Reference) bool) (written bool, err error) {
+	record := *set.record
+	record.Images = slices.DeleteFunc(slices.Clone(record.Images), func(img resources.Image) bool { return gone(site.InMirror(img.Mirror, img.Source)) })
+	record.Releases = slices.DeleteFunc(slices.Clone(record.Releases), func(release state.Release) bool { return gone(release.Mirror) })
+	if record.GraphData != nil && gone(*record.GraphData) {
+		record.GraphData = nil
+	}
+	if len(record.Images) == len(set.record.Images) && len(record.Releases) == len(set.record.Releases) && (record.GraphData == nil) == (set.record.GraphData == nil) {
+		return false, nil
+	}
+	before := set.current()
+	now := *before // who mirrored the image set, when, and from what
+	_, err = setrecord.Write(ctx, r.records, s.Sources.Cache, now, before, &record, func(w io.Writer) error {
+		text, err := setrecord.OpenPlan(ctx, r.records, before)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(w, text)
+		return errors.Join(err, text.Close())
+	})
+	if err != nil {
+		return false, err
+	}
+	return true, s.SaveRecord(r.to.Key(), before.Name, &record)
+}
+
+// deleteReplaced deletes the manifests of records that have no tag, since later runs replaced them. They would keep the
+// plans of deleted records.
+func (r *recordedTurns) deleteReplaced(ctx context.Context, registry *prune.Registry, tagged map[digest.Digest][]string) error {
+	for i := range r.sets {
+		replaced, err := setrecord.Replaced(ctx, r.sets[i].turns, r.records.ManifestOf)
+		if err != nil {
+			return err
+		}
+		for _, d := range replaced {
+			if len(tagged[d]) > 0 {
+				continue
+			}
+			if _, err := registry.DeleteManifest(ctx, r.records.Repository().Path, d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deleteRecords deletes turns by their tags, and the manifests of records without tags. A manifest that has other tags, too, is deleted only if none of
+// them stays.
+func (r *recordedTurns) deleteRecords(ctx context.Context, tags []string, deletesTags bool) error {
+	registry := &prune.Registry{Client: r.to.Client, Host: r.to.Host}
+	repository := r.records.Repository().Path
+	all, err := registry.Tags(ctx, repository)
+	if err != nil {
+		return err
+	}
+	manifests := map[digest.Digest][]string{}
+	for _, tag := range all {
+		d, err := registry.Resolve(ctx, repository, tag)
+		if err != nil {
+			return err
+		}
+		manifests[d] = append(manifests[d], tag)
+	}
+	if err := r.deleteReplaced(ctx, registry, manifests); err != nil || len(tags) == 0 {
+		return err
+	}
+	for _, d := range slices.Sorted(maps.Keys(manifests)) {
+		var stay, leave []string
+		for _, tag := range manifests[d] {
+			// A registry that was interrupted after it had deleted a manifest has its tags still.
+			if d == "" || slices.Contains(tags, tag) {
+				leave = append(leave, tag)
+			} else {
+				stay = append(stay, tag)
+			}
+		}
+		switch {
+		case len(leave) == 0:
+		case len(stay) == 0 && d != "":
+			_, err = registry.DeleteManifest(ctx, repository, d)
+		case deletesTags:
+			for _, tag := range leave {
+				_, failed := registry.DeleteTag(ctx, repository, tag, d)
+				err = errors.Join(err, failed)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

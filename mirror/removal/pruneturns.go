@@ -1,0 +1,305 @@
+package removal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/mirror/prune"
+	"github.com/gantry-mirror/gantry/mirror/site"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// recordedTurns are the turns of all image sets that a mirror has records of, and what they list.
+type recordedTurns struct {
+	env     *env.Env
+	to      *site.RegistryDestination
+	records *mirror.ImageSets
+	sets    []turnsOfSet
+	all     prune.Recorded
+	tags    []string // of all turns and pending runs, sorted
+	pending []*pendingRun
+	// deletes means that what is not wanted is deleted; onlyMirror is PruneOptions.OnlyMirror.
+	deletes, onlyMirror bool
+	// forget is PruneOptions.Forget.
+	forget string
+	// published are catalogs of a forgotten image set in the mirror that none of its turns has.
+	published []reference.Reference
+	// listed are the only images that are deleted; nil for all that no turn wants.
+	listed *listedImages
+	// tagged is the one of PruneOptions.
+	tagged map[imagePlace]bool
+	// deletions select images of the current turns that are not wanted; nil for none.
+	deletions *deletions
+}
+
+// turnsOfSet are the turns of one image set, the oldest first.
+type turnsOfSet struct {
+	turns []setrecord.Turn
+	// wanted has for each turn whether everything in it is wanted, and partly which images are otherwise.
+	wanted []bool
+	partly map[int]func(*plan.Image) bool
+	// forgotten means that the image set was given up: none of its turns is wanted.
+	forgotten bool
+	// record is the one of the current turn.
+	record *state.Record
+}
+
+func (s *turnsOfSet) current() *setrecord.Turn { return &s.turns[len(s.turns)-1] }
+
+// readTurns reads what the records of a mirror list. The session is nil if there is no workspace, and d if
+// everything in the current turns is wanted.
+func readTurns(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Session, t *site.RegistryDestination, d *deletions) (*recordedTurns, error) {
+	r := &recordedTurns{env: e, to: t, records: mirror.NewImageSets(t.Client, t.RegistryPath), deletions: d, deletes: o.Yes || o.Plan != "", onlyMirror: o.OnlyMirror, forget: o.Forget, listed: o.listed, tagged: o.tagged}
+	r.listed.begin()
+	listed, err := setrecord.List(ctx, r.records)
+	if err != nil {
+		return nil, err
+	}
+	now := r.now(o)
+	names := map[string]bool{}
+	for i := range listed {
+		turns, err := setrecord.History(ctx, r.records, &listed[i])
+		if err != nil {
+			return nil, advice.Wrap(advice.Failure, err, "nothing can be deleted while a record cannot be read: what it wants is unknown")
+		}
+		set := turnsOfSet{turns: turns, wanted: wantedTurns(turns, o.KeepLast, o.OlderThan, now), partly: map[int]func(*plan.Image) bool{}}
+		if set.forgotten = o.Forget != "" && set.current().Name == o.Forget; set.forgotten {
+			set.wanted = make([]bool, len(turns))
+		}
+		names[set.current().Name] = true
+		for j := range turns {
+			r.tags = append(r.tags, turns[j].Tag())
+		}
+		r.sets = append(r.sets, set)
+	}
+	if err := r.readPending(ctx); err != nil {
+		return nil, advice.Wrap(advice.Failure, err, "nothing can be deleted while it cannot be read what runs pushed that did not end")
+	}
+	if len(listed)+len(r.pending) == 0 && r.listed == nil {
+		return nil, env.InputHint("run gantry mirror to it once: it records what an image set wants, and nothing is deleted without that", "the mirror %s has no records of image sets", t)
+	}
+	for _, run := range r.pending {
+		names[run.Name] = true
+	}
+	if o.Forget != "" && !names[o.Forget] {
+		return nil, unknownSet(t, o.Forget, names)
+	}
+	if s != nil {
+		if err := checkRecorded(s, t, names); err != nil {
+			return nil, err
+		}
+	}
+	for i := range r.sets {
+		if err := r.keepPublished(ctx, &r.sets[i]); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.addPending(ctx); err != nil {
+		return nil, err
+	}
+	for i := range r.sets {
+		if err := r.addSet(ctx, &r.sets[i]); err != nil {
+			return nil, err
+		}
+	}
+	for i := range r.sets {
+		r.addRecord(&r.sets[i])
+	}
+	return r, r.checkForgotten()
+}
+
+// checkRecorded returns an error if the workspace knows an image set of the mirror that the mirror has no
+// record of: what it wants would be deleted. An image set that the mirror had a record of was forgotten since.
+func checkRecorded(s *workspace.Session, t *site.RegistryDestination, names map[string]bool) error {
+	records, err := s.RecordNames(t.Key())
+	if err != nil {
+		return err
+	}
+	before, err := site.RecordedSets(s, t)
+	if err != nil {
+		return err
+	}
+	for _, name := range records {
+		if _, forgotten := before[name]; !names[name] && !forgotten {
+			return env.InputHint("run gantry mirror for it once more, so that the mirror has the record", "the workspace knows the image set %q in %s, and the mirror has no record of it", name, t)
+		}
+	}
+	return nil
+}
+
+// addSet adds what the turns of an image set list.
+func (r *recordedTurns) addSet(ctx context.Context, set *turnsOfSet) error {
+	var err error
+	last := len(set.turns) - 1
+	smaller := r.listed.notRecorded(set.current().Name)
+	if smaller != nil {
+		set.wanted[last] = false
+		last = -1
+	}
+	for i := range set.turns {
+		turn := &set.turns[i]
+		if i+1 < len(set.turns) && set.turns[i+1].Plan == turn.Plan && set.turns[i+1].MaxNestedPaths == turn.MaxNestedPaths && !set.wanted[i] && set.partly[i] == nil {
+			continue // only the record changed
+		}
+		p, names, err := r.readPlan(ctx, turn)
+		if err != nil {
+			return err
+		}
+		if !set.wanted[i] && len(r.tagged) > 0 {
+			if set.partly[i], err = r.keepTagged(p, names, set.partly[i]); err != nil {
+				return err
+			}
+		}
+		want := set.partly[i]
+		switch {
+		case set.forgotten:
+			want = func(*plan.Image) bool { return false }
+		case i == last && r.listed != nil:
+			r.listed.addCurrent(turn.Name, p, names)
+			want = nil
+		case i == last:
+			if want, err = r.deletions.add(turn, p, names); err != nil {
+				return err
+			}
+		case set.wanted[i]:
+			want = nil
+		case r.listed != nil:
+			if want, err = r.listed.stays(p, names, want); err != nil {
+				return err
+			}
+			p = r.listed.untag(p, names)
+		case want == nil:
+			want = func(*plan.Image) bool { return false }
+		}
+		if err := r.all.Add(prune.Turn{ImageSet: turn.Name, Number: turn.Number}, p, names, want); err != nil {
+			return fmt.Errorf("reading turn %d of the image set %q: %w", turn.Number, turn.Name, err)
+		}
+	}
+	if smaller == nil {
+		return nil
+	}
+	next := prune.Turn{ImageSet: set.current().Name, Number: set.current().Number + 1}
+	path := r.to.RegistryPath
+	path.MaxNestedPaths = set.current().MaxNestedPaths
+	names, err := path.Repositories(smaller)
+	if err != nil {
+		return err
+	}
+	r.listed.addCurrent(next.ImageSet, smaller, names)
+	return r.all.Add(next, smaller, names, nil)
+}
+
+// signing.readPlan reads the plan of a turn, and returns it with its repositories in the mirror.
+func (r *recordedTurns) readPlan(ctx context.Context, turn *setrecord.Turn) (*plan.Plan, map[string]reference.Reference, error) {
+	text, err := setrecord.OpenPlan(ctx, r.records, turn)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := plan.Read(text)
+	if err == nil {
+		_, err = io.Copy(io.Discard, text) // its end verifies the digest
+	}
+	if err = errors.Join(err, text.Close()); err != nil {
+		return nil, nil, fmt.Errorf("reading the plan of turn %d of the image set %q: %w", turn.Number, turn.Name, err)
+	}
+	p = p.WithDigestTags()
+	path := r.to.RegistryPath
+	path.MaxNestedPaths = turn.MaxNestedPaths
+	names, err := path.Repositories(p)
+	return p, names, err
+}
+
+// addRecord adds the content that only the record of an image set lists, since it is older than the records
+// in the mirror.
+func (r *recordedTurns) addRecord(set *turnsOfSet) {
+	turn := prune.Turn{ImageSet: set.current().Name}
+	add := func(ref, source reference.Reference, name string) {
+		ref = site.InMirror(ref, source)
+		if recorded, _ := r.all.Has(ref); !recorded && ref.Digest != "" {
+			r.all.AddImage(turn, ref, name, r.listed != nil && !r.listed.places[imagePlace{ref.Path, ref.Digest}])
+		}
+	}
+	for i := range set.record.Images {
+		img := &set.record.Images[i]
+		add(img.Mirror, img.Source, img.Source.String())
+	}
+	for i := range set.record.Releases {
+		release := &set.record.Releases[i]
+		add(release.Mirror, reference.Reference{}, release.Source)
+	}
+	if at := set.record.GraphData; at != nil {
+		add(*at, reference.Reference{}, at.String())
+	}
+}
+
+// accept returns an error unless a saved plan was made from the present records of this mirror.
+func (r *recordedTurns) accept(saved *prune.DeletionPlan, o *PruneOptions) error {
+	again := fmt.Sprintf("make a new one with gantry prune %s, and review it", r.to)
+	switch {
+	case saved.Mirror != r.to.String():
+		return env.InputHint(again, "the plan %s is for the mirror %s and not for %s", o.Plan, saved.Mirror, r.to)
+	case !slices.Equal(saved.Records, r.tags):
+		return env.InputHint(again, "the records of the mirror changed since the plan %s was made", o.Plan)
+	}
+	return nil
+}
+
+// plan returns what can be deleted.
+func (r *recordedTurns) plan(ctx context.Context) (*prune.DeletionPlan, error) {
+	if err := r.addOtherMirrors(ctx); err != nil {
+		return nil, err
+	}
+	o, stop := r.options("searching the mirror")
+	defer stop()
+	p, err := prune.Make(ctx, &r.all, &prune.Registry{Client: r.to.Client, Host: r.to.Host}, o)
+	if err != nil {
+		return nil, err
+	}
+	p.Mirror, p.Records, p.Forgets = r.to.String(), r.tags, r.forget
+	p.Turns = r.removable(func(turn prune.Turn) bool {
+		return slices.ContainsFunc(p.Kept, func(k prune.Kept) bool {
+			// What stays of a forgotten image set because others refer to it is theirs, unless that is unknown.
+			return k.LastWanted == turn && (turn.ImageSet != r.forget || k.Digest == "" && k.Tag == "")
+		})
+	})
+	return p, nil
+}
+
+// removable returns the tags of turns that are not wanted, unless needed says that they show what is left. A
+// forgotten image set has all of its turns until none is needed.
+func (r *recordedTurns) removable(needed func(prune.Turn) bool) []string {
+	var tags []string
+	for i := range r.sets {
+		set := &r.sets[i]
+		var own []string
+		for j := range set.turns {
+			turn := &set.turns[j]
+			if !set.wanted[j] && set.partly[j] == nil && !needed(prune.Turn{ImageSet: turn.Name, Number: turn.Number}) {
+				own = append(own, turn.Tag())
+			}
+		}
+		switch {
+		case !set.forgotten:
+			tags = append(tags, own...)
+		case len(own) == len(set.turns) && !needed(prune.Turn{ImageSet: set.current().Name}):
+			tags = append(append(tags, own...), setrecord.Tag(set.current().Name))
+		}
+	}
+	for _, run := range r.pending {
+		if !run.wanted && run.partly == nil && !needed(run.turn()) {
+			tags = append(tags, run.Tag())
+		}
+	}
+	slices.Sort(tags)
+	return tags
+}

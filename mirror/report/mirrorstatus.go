@@ -1,0 +1,152 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/gantry-mirror/gantry/mirror/site"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
+)
+
+// StatusOptions says which mirror Status reads.
+type StatusOptions struct {
+	Env *env.Env
+	// Mirror is docker://HOST[:PORT][/PREFIX].
+	Mirror string
+	// Name is an image set; "" is all.
+	Name string
+	// Turns also reads the earlier turns of each image set.
+	Turns bool
+	// MaxNestedPaths is how many path components the registry allows; 0 is no limit.
+	MaxNestedPaths int
+}
+
+// A MirrorState lists the image sets of a mirror. Its JSON is what gantry status docker://HOST -o json prints.
+type MirrorState struct {
+	Version   int           `json:"version"`
+	Mirror    string        `json:"mirror"`
+	ImageSets []MirroredSet `json:"imageSets"`
+	// Pending are runs that push, or that ended before they were recorded. They are listed until a later run of the image
+	// set is recorded.
+	Pending []setrecord.Pending `json:"pending,omitempty"`
+	// Total is what all image sets want, with content that several want counted for each.
+	Total setrecord.Content `json:"total"`
+}
+
+// A MirroredSet is an image set in a mirror.
+type MirroredSet struct {
+	setrecord.Turn
+	// Turns are the earlier turns, the newest first; only if they were requested.
+	Turns []setrecord.Turn `json:"earlier,omitempty"`
+}
+
+// Status reads the records that a mirror has of its image sets. It needs no workspace. If some records
+// cannot be read, it returns the others and an error.
+func Status(ctx context.Context, o StatusOptions) (*MirrorState, error) {
+	e, done := o.Env.OrDefault()
+	defer done()
+	opened, err := site.OpenDestination(e, o.Mirror, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
+	if err != nil {
+		return nil, err
+	}
+	t := opened.Registry()
+	if t == nil {
+		return nil, env.InputHint("write docker://HOST[:PORT][/PREFIX]", "%q is not a mirror registry", o.Mirror)
+	}
+	turns, failed := currentTurns(ctx, t, o.Name)
+	if turns == nil && failed != nil {
+		return nil, adviseUnreadable(t, failed)
+	}
+	s := &MirrorState{Version: 1, Mirror: t.String(), ImageSets: []MirroredSet{}}
+	for _, turn := range turns {
+		set := MirroredSet{Turn: turn}
+		if o.Turns {
+			earlier, err := turnsBefore(ctx, t, &turn)
+			failed, set.Turns = errors.Join(failed, err), earlier
+		}
+		s.ImageSets = append(s.ImageSets, set)
+		add(&s.Total, turn.Content)
+	}
+	pending, err := setrecord.AllPending(ctx, t.ImageSets())
+	failed = errors.Join(failed, err)
+	for _, run := range pending {
+		recorded := func(turn setrecord.Turn) bool { return turn.Name == run.Name && turn.Runs > run.Runs }
+		if (o.Name == "" || o.Name == run.Name) && !slices.ContainsFunc(turns, recorded) {
+			s.Pending = append(s.Pending, run)
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return s, adviseUnreadable(t, failed)
+}
+
+// adviseUnreadable adds a hint to the error of records that cannot be read, unless it has one.
+func adviseUnreadable(t *site.RegistryDestination, err error) error {
+	if err == nil || advice.Hint(err) != "" || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return advice.Wrap(advice.KindOf(err), err, "run again; if the error stays, the registry lost or altered what the record consists of: delete the tags of that record in "+t.ImageSets().Repository().Name()+", and run gantry mirror for the image set, which writes its record again")
+}
+
+// currentTurns returns the current turns of the image sets of a mirror, or of one image set, which must exist.
+func currentTurns(ctx context.Context, t *site.RegistryDestination, name string) ([]setrecord.Turn, error) {
+	if name == "" {
+		return setrecord.Current(ctx, t.ImageSets())
+	}
+	listed, err := listed(ctx, t, name)
+	if err != nil {
+		return nil, err
+	}
+	turn, err := setrecord.CurrentOf(ctx, t.ImageSets(), listed)
+	if err != nil {
+		return nil, err
+	}
+	return []setrecord.Turn{*turn}, nil
+}
+
+// listed returns an image set in the list of a mirror.
+func listed(ctx context.Context, t *site.RegistryDestination, name string) (*setrecord.Listed, error) {
+	sets, err := setrecord.List(ctx, t.ImageSets())
+	if err != nil {
+		return nil, err
+	}
+	for i := range sets {
+		if sets[i].Tag == setrecord.Tag(name) {
+			return &sets[i], nil
+		}
+	}
+	return nil, env.InputHint("gantry status "+t.String()+" lists those that it has", "%s has no record of the image set %q", t, name)
+}
+
+// turnsBefore returns the turns of an image set before the current one, the newest first.
+func turnsBefore(ctx context.Context, t *site.RegistryDestination, current *setrecord.Turn) ([]setrecord.Turn, error) {
+	listed, err := listed(ctx, t, current.Name)
+	if err != nil {
+		return nil, err
+	}
+	all, err := setrecord.History(ctx, t.ImageSets(), listed)
+	var before []setrecord.Turn
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Tag() != current.Tag() {
+			before = append(before, all[i])
+		}
+	}
+	return before, err
+}
+
+// add adds the numbers of one image set to a sum.
+func add(sum *setrecord.Content, c setrecord.Content) {
+	sum.Catalogs += c.Catalogs
+	sum.Packages += c.Packages
+	sum.Releases += c.Releases
+	sum.Images += c.Images
+	sum.Charts += c.Charts
+	sum.Files += c.Files
+	sum.Bytes += c.Bytes
+	sum.Missing += c.Missing
+	sum.Withheld += c.Withheld
+}

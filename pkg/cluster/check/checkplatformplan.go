@@ -1,0 +1,77 @@
+package check
+
+import (
+	"context"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/release/proof"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// planned returns what a plan requires of the mirror, and which of its images are missing.
+func (c *platformCheck) planned(ctx context.Context, p *plan.Plan) (proof.Plan, error) {
+	out := proof.Plan{Name: p.Name, GraphData: p.GraphData != nil}
+	for _, r := range p.Releases {
+		planned := proof.PlannedRelease{Product: r.Product, Version: r.Version, Arch: r.Arch, Digest: r.Digest, Unverified: r.Unverified}
+		for _, s := range r.Signatures {
+			planned.Signatures = append(planned.Signatures, proof.Signature(s))
+		}
+		out.Releases = append(out.Releases, planned)
+	}
+	for _, u := range p.Updates {
+		update := proof.Update{Channel: u.Channel, Arch: u.Arch, From: u.From, To: u.To}
+		for _, h := range u.Hops {
+			hop := proof.Hop{From: h.From, To: h.To}
+			for _, r := range h.Risks {
+				hop.Risks = append(hop.Risks, r.Name)
+			}
+			update.Hops = append(update.Hops, hop)
+		}
+		out.Updates = append(out.Updates, update)
+	}
+	var err error
+	out.Missing, err = c.missingImages(ctx, p.OnlyReleases())
+	return out, err
+}
+
+// missingImages returns which images of a plan of releases the mirror does not have.
+func (c *platformCheck) missingImages(ctx context.Context, p *plan.Plan) ([]proof.MissingImage, error) {
+	destination, err := c.target.Push(p)
+	if err != nil {
+		return nil, err
+	}
+	found, err := mirror.Verify(ctx, p, destination, mirror.Options{Streams: c.target.Streams, Log: c.env.Logger(), CheckBlobs: c.target.CheckBlobs, ReadBlobs: c.target.ReadBlobs})
+	if err != nil {
+		return nil, err
+	}
+	parts := map[[2]string][]proof.Part{} // by source, and repository in the mirror
+	for _, img := range p.Images {
+		parts[[2]string{img.Source, img.Repository}] = partsOf(img.Kind, img.Reasons)
+	}
+	missing := map[string][]proof.Part{}
+	for _, m := range p.Missing {
+		missing[m.Source] = partsOf(m.Kind, m.Reasons)
+	}
+	var missingImages []proof.MissingImage
+	for _, l := range found {
+		image := proof.MissingImage{Problem: l.Problem}
+		if of, ok := parts[[2]string{l.Source, l.Repository}]; ok {
+			image.Parts, image.At = of, c.target.InMirror(l.Repository).WithDigest(l.Digest).String()
+		} else {
+			image.Parts, image.At, image.AtSource = missing[l.Source], l.Source, true
+		}
+		missingImages = append(missingImages, image)
+	}
+	return missingImages, nil
+}
+
+// partsOf returns the parts of releases that an image is.
+func partsOf(kind plan.ImageKind, reasons []plan.Reason) []proof.Part {
+	var parts []proof.Part
+	for _, b := range reasons {
+		if b.Release != "" {
+			parts = append(parts, proof.Part{Release: b.Release, Component: b.Name, Disk: kind == plan.BootImage, Signatures: kind == plan.SignatureImage})
+		}
+	}
+	return parts
+}

@@ -1,0 +1,180 @@
+package env
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/keychain"
+	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/window"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// The schemes of destinations.
+const (
+	RegistryScheme = "docker://"
+	ArchiveScheme  = "file://"
+	LayoutScheme   = "oci://"
+)
+
+// DefaultWorkspace is the workspace of options that name none.
+const DefaultWorkspace = "gantry-workspace"
+
+// SharedCache is the folder of the cache in Env.CacheDir.
+const SharedCache = "gantry-cache"
+
+// An Env is what a program gives to the functions of this package: how registries are reached, and
+// where logs, notices and progress go. The zero value reads credentials where podman and docker keep
+// them, and logs and prints nothing.
+//
+// An Env makes clients and keeps their connections: use one Env for the calls of one program, and
+// Close it at the end. It must not be copied after its first use.
+type Env struct {
+	Registries
+	// Log receives what is done in detail. Nil logs nothing.
+	Log *slog.Logger
+	// Say receives notices for people, each a line without its end. Nil drops them.
+	Say func(text string)
+	// Warn receives what people have to know. Nil drops it.
+	Warn func(text string)
+	// Observer follows the run. Nil follows nothing.
+	Observer Observer
+	// Getenv reads the environment. The default is os.Getenv.
+	Getenv func(name string) string
+	// Home is the user's home folder. The default is the one of the environment.
+	Home string
+	// MachineConfig is the folder of the machine's configuration, beside the user's. The default is
+	// /etc/gantry.
+	MachineConfig string
+	// StateDir is a folder of the user, beside all workspaces, that keeps which workspace was last used
+	// for a destination. Without it, nothing is kept.
+	StateDir string
+	// CacheDir is a folder for the cache of all workspaces, in its folder SharedCache. The default is a
+	// cache in each workspace.
+	CacheDir string
+	// HelmRenderer is the program that renders Helm charts. The default is gantry-helm beside the running
+	// program, or in PATH.
+	HelmRenderer string
+	// TuneWindow changes the gate of MirrorOptions.Window. Tests set clocks with it.
+	TuneWindow func(*window.Gate)
+
+	Mu        sync.Mutex
+	clients   []sideClient
+	exposed   sync.Map                      // files that WarnExposed warned of
+	keychains map[string]*keychain.Keychain // by the file that was named
+	Warned    map[string]bool               // the configurations whose warnings were sent, by file
+}
+
+// An Observer follows a run. Its methods are called by one goroutine at a time. They delay the run,
+// so they should return at once.
+type Observer interface {
+	// Progress begins to show how far something is, until stop is called. What is a participle:
+	// "planning".
+	Progress(what string, read func() progress.Reading) (stop func())
+	// Copy begins to show the copy of a plan, or of a part of it, until end is called.
+	Copy(c Copy) (end func())
+	// Archive is called with each archive that is opened for reading, before anything is read
+	// from it. Its Signature says who signed it.
+	Archive(a *archive.Archive)
+}
+
+// A Copy is a copy of a plan that has begun.
+type Copy struct {
+	Plan *plan.Plan
+	// Meter counts what is copied. An Observer of single blobs and images may be set on it.
+	Meter *mirror.Meter
+	// Name returns what an image is called at the destination, or "" if it has no name there.
+	Name func(result mirror.ImageResult) string
+}
+
+// OrDefault returns e, or an Env for one call if e is nil. Call done at its end.
+func (e *Env) OrDefault() (env *Env, done func()) {
+	if e != nil {
+		return e, func() {}
+	}
+	env = &Env{}
+	return env, env.Close
+}
+
+// Close closes idle connections.
+func (e *Env) Close() {
+	e.Mu.Lock()
+	defer e.Mu.Unlock()
+	for _, c := range e.clients {
+		c.Close()
+	}
+}
+
+// Retries returns how many requests were repeated so far.
+func (e *Env) Retries() int64 {
+	e.Mu.Lock()
+	defer e.Mu.Unlock()
+	var n int64
+	for _, c := range e.clients {
+		n += c.Stats().Retries
+	}
+	return n
+}
+
+// A sideClient is a client and the side of a run that it serves.
+type sideClient struct {
+	*remote.Client
+	side remote.Side
+}
+
+func (e *Env) Logger() *slog.Logger {
+	if e.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return e.Log
+}
+
+func (e *Env) Variable(name string) string {
+	if e.Getenv != nil {
+		return e.Getenv(name)
+	}
+	return os.Getenv(name)
+}
+
+// Sayf sends a notice.
+func (e *Env) Sayf(format string, args ...any) {
+	if e.Say != nil {
+		e.Say(fmt.Sprintf(format, args...))
+	}
+}
+
+// Warnf sends a warning.
+func (e *Env) Warnf(format string, args ...any) {
+	if e.Warn != nil {
+		e.Warn(fmt.Sprintf(format, args...))
+	}
+}
+
+// Show begins to show how far something is, until stop is called.
+func (e *Env) Show(what string, read func() progress.Reading) (stop func()) {
+	if e.Observer == nil {
+		return func() {}
+	}
+	return e.Observer.Progress(what, read)
+}
+
+// Opened passes an archive to the observer.
+func (e *Env) Opened(a *archive.Archive) {
+	if e.Observer != nil {
+		e.Observer.Archive(a)
+	}
+}
+
+// Inputf returns an error about an option or a file that it names.
+func Inputf(format string, args ...any) error { return advice.New(advice.Input, "", format, args...) }
+
+// InputHint is inputf with a hint.
+func InputHint(hint, format string, args ...any) error {
+	return advice.New(advice.Input, hint, format, args...)
+}

@@ -1,0 +1,4 @@
+package workspace
+
+// DeltaCache is the folder for deltas in the cache.
+const DeltaCache = "deltas"
