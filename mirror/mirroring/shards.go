@@ -221,12 +221,12 @@ func admitLeased(ctx context.Context, s *workspace.Session, t *site.RegistryDest
 	if err := admission.AdmitAgain(ctx, s, t, p, o.Name, opts); err != nil || o.Finish == 0 {
 		return err
 	}
-	return checkFinish(ctx, s, t, o, approved, p)
+	return checkFinish(ctx, t, o, approved, p)
 }
 
 // checkFinish returns a *ShardsError unless all shards of a plan are complete at the mirror: each left its
 // result there, and the mirror has the images. p is what this run mirrors of the approved plan.
-func checkFinish(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, o *Options, approved *signing.ApprovedPlan, p *plan.Plan) error {
+func checkFinish(ctx context.Context, t *site.RegistryDestination, o *Options, approved *signing.ApprovedPlan, p *plan.Plan) error {
 	incomplete, store := &ShardsError{}, shardStore(t)
 	for i := 1; i <= o.Finish; i++ {
 		of := plan.Shard{Index: i, Count: o.Finish}

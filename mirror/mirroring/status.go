@@ -63,7 +63,7 @@ func otherWorkspace(s *workspace.Session, dir string, r *state.Run) string {
 		return ""
 	}
 	last := state.LastWorkspace(s.Env.StateDir, r.Destination)
-	if last == "" || last == dir || knows(s, dir, r) {
+	if last == "" || last == dir || knows(dir, r) {
 		return ""
 	}
 	if _, err := os.Stat(last); err != nil {
@@ -96,7 +96,7 @@ func (r *recordedRun) planned(name string, sum digest.Digest, dry bool) {
 
 // knows reports whether the workspace in dir was used for the destination of a run. A run that failed
 // may have changed nothing there.
-func knows(s *workspace.Session, dir string, r *state.Run) bool {
+func knows(dir string, r *state.Run) bool {
 	runs, err := state.Runs(dir)
 	return err != nil || slices.ContainsFunc(runs, func(o state.Run) bool {
 		return o.Result != state.RunFailed && o.Destination == r.Destination || o.Result == state.RunUnknown && r.Mirror != "" && o.Mirror == r.Mirror

@@ -19,12 +19,15 @@ type ArchiveDestination struct {
 	Export *airgap.Export // set by PrepareExport
 }
 
+// Registry returns nil: the destination is not a registry.
 func (t *ArchiveDestination) Registry() *RegistryDestination { return nil }
 
+// Compare returns what a run would write to the archive.
 func (t *ArchiveDestination) Compare(ctx context.Context, p *plan.Plan) (*mirror.ToCopy, error) {
 	return t.Export.Preview(ctx, p)
 }
 
+// Copy writes the archive.
 func (t *ArchiveDestination) Copy(ctx context.Context, p *plan.Plan, source image.Reader, run mirror.Options) (*mirror.Report, error) {
 	return t.Export.Run(ctx, p, source, run)
 }

@@ -49,6 +49,7 @@ func RecordedSets(s *workspace.Session, t *RegistryDestination) (map[string]Reco
 	return sets, nil
 }
 
+// SaveRecordedSets keeps the records of a mirror in the workspace, by image set.
 func SaveRecordedSets(s *workspace.Session, t *RegistryDestination, sets map[string]RecordedSet) error {
 	saved := map[string]state.RecordedSet{}
 	for name, set := range sets {

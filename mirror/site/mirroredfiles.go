@@ -14,6 +14,7 @@ type MirroredFile struct {
 	Executable bool          `json:"executable,omitempty"`
 }
 
+// NewMirroredFile returns a file of a plan as results have it.
 func NewMirroredFile(f plan.File) MirroredFile {
 	return MirroredFile{Name: f.Name, Size: f.Size, SHA256: f.SHA256, Executable: f.Executable}
 }

@@ -20,6 +20,7 @@ type Needed struct {
 	Releases bool
 }
 
+// Empty reports whether nothing is needed.
 func (n *Needed) Empty() bool { return len(n.Published)+len(n.Missing) == 0 && !n.Releases }
 
 // Find returns which images of an earlier plan are needed, nil if none is, and removes from n what it found.

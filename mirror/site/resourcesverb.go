@@ -21,6 +21,8 @@ func MirrorsOf(runs []state.Run) []string {
 	return slices.Sorted(maps.Keys(known))
 }
 
+// OpenMirror opens a mirror registry, docker://HOST[:PORT][/PREFIX]. Other destinations are an error of kind
+// advice.Input.
 func OpenMirror(s *workspace.Session, destination string) (*RegistryDestination, error) {
 	if !strings.HasPrefix(destination, env.RegistryScheme) {
 		return nil, env.InputHint("write docker://HOST[:PORT][/PREFIX]", "%q is not a mirror registry", destination)

@@ -236,7 +236,7 @@ func planToVerify(ctx context.Context, e *env.Env, o Options, trust *trust.Signa
 		if err != nil {
 			return nil, nil, err
 		}
-		have, err := inspectArchive(e, o.Read, dirs)
+		have, err := inspectArchive(o.Read, dirs)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -275,7 +275,7 @@ func planToVerify(ctx context.Context, e *env.Env, o Options, trust *trust.Signa
 }
 
 // inspectArchive opens an archive that may be damaged, and checks its signature according to opts.
-func inspectArchive(e *env.Env, opts archive.OpenOptions, dirs []string) (*archive.Archive, error) {
+func inspectArchive(opts archive.OpenOptions, dirs []string) (*archive.Archive, error) {
 	have, err := archive.InspectWith(opts, dirs...)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, advice.Wrap(advice.Input, err, "")
@@ -300,7 +300,7 @@ func importedPlan(e *env.Env, folder string, t *site.RegistryDestination, have *
 
 // verifyArchive reads every byte of an archive.
 func verifyArchive(ctx context.Context, e *env.Env, o Options, dirs []string) (*Result, error) {
-	have, err := inspectArchive(e, o.Read, dirs)
+	have, err := inspectArchive(o.Read, dirs)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 // verifyPublished verifies what the catalogs name that a mirror still publishes since those of the current
 // turn, whose plan is p, were withheld. It adds the result to r, which has the one of p.
 func verifyPublished(ctx context.Context, e *env.Env, o *Options, t *site.RegistryDestination, sets *mirror.ImageSets, turn *setrecord.Turn, p *plan.Plan, r *VerifiedRegistry) error {
-	published, err := otherCatalogs(ctx, e, t, p, r)
+	published, err := otherCatalogs(ctx, t, p, r)
 	if err != nil || len(published) == 0 {
 		return err
 	}
@@ -66,7 +66,7 @@ func verifyPublished(ctx context.Context, e *env.Env, o *Options, t *site.Regist
 
 // otherCatalogs returns the catalogs that a mirror publishes in place of those of a plan, by tag and digest,
 // and says in r that these are not missing but not published yet.
-func otherCatalogs(ctx context.Context, e *env.Env, t *site.RegistryDestination, p *plan.Plan, r *VerifiedRegistry) (map[reference.Reference]bool, error) {
+func otherCatalogs(ctx context.Context, t *site.RegistryDestination, p *plan.Plan, r *VerifiedRegistry) (map[reference.Reference]bool, error) {
 	published := map[reference.Reference]bool{}
 	for i := range p.Catalogs {
 		c := &p.Catalogs[i]

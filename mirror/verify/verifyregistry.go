@@ -68,7 +68,7 @@ func verifyRegistry(ctx context.Context, e *env.Env, o *Options, t *site.Registr
 			return nil, err
 		}
 	}
-	if r.Resources, err = verifyResources(ctx, e, t, p, missing, o.Resources, o.Workspace); err != nil {
+	if r.Resources, err = verifyResources(ctx, t, p, missing, o.Resources, o.Workspace); err != nil {
 		return nil, err
 	}
 	return &Result{Registry: r}, r.mismatch(t.ReadBlobs)

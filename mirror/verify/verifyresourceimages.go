@@ -14,7 +14,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/mirror/site"
-	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -24,7 +23,7 @@ import (
 
 // verifyResources compares the cluster resources of a mirror with the plan and the mirror. dir is a
 // folder that the user names; "" stands for those in the workspace, and the result is nil if it has none.
-func verifyResources(ctx context.Context, e *env.Env, t *site.RegistryDestination, p *plan.Plan, missing []mirror.MissingImage, dir, workspace string) (*VerifiedResources, error) {
+func verifyResources(ctx context.Context, t *site.RegistryDestination, p *plan.Plan, missing []mirror.MissingImage, dir, workspace string) (*VerifiedResources, error) {
 	c := &resourceCheck{to: t, plan: p, checked: map[string]bool{}, out: &VerifiedResources{Dir: dir, Problems: []ResourceProblem{}}}
 	var files []resources.File
 	var problems []ResourceProblem

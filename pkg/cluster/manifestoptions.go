@@ -14,7 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan/trust"
 )
 
-// mirroring.manifestOptions say how cluster resources are written.
+// ManifestOptions say how cluster resources are written.
 type ManifestOptions struct {
 	resources.Options
 	// Target is MirrorOptions.For, or ResourcesOptions.For; "" keeps the one of the workspace.

@@ -128,6 +128,7 @@ type sideClient struct {
 	side remote.Side
 }
 
+// Logger returns the log, which discards everything if none was set.
 func (e *Env) Logger() *slog.Logger {
 	if e.Log == nil {
 		return slog.New(slog.DiscardHandler)
@@ -135,6 +136,7 @@ func (e *Env) Logger() *slog.Logger {
 	return e.Log
 }
 
+// Variable returns the value of an environment variable, "" if it is not set.
 func (e *Env) Variable(name string) string {
 	if e.Getenv != nil {
 		return e.Getenv(name)

@@ -68,14 +68,14 @@ func FindGates(e *env.Env, g Gates) (*Programs, error) {
 	}
 	found := &Programs{Gates: g}
 	var err error
-	if found.image, err = findGate(e, "Options.Gate", g.Gate, g.GateTimeout); err != nil {
+	if found.image, err = findGate("Options.Gate", g.Gate, g.GateTimeout); err != nil {
 		return nil, err
 	}
-	found.plan, err = findGate(e, "Options.GatePlan", g.GatePlan, g.GateTimeout)
+	found.plan, err = findGate("Options.GatePlan", g.GatePlan, g.GateTimeout)
 	return found, err
 }
 
-func findGate(e *env.Env, option, name string, timeout time.Duration) (*gate.Program, error) {
+func findGate(option, name string, timeout time.Duration) (*gate.Program, error) {
 	if name == "" {
 		return nil, nil
 	}

@@ -268,16 +268,16 @@ func RecordedOperators(all []state.ClusterOperator) []installed.Operator {
 	return operators
 }
 
-// A runningOperators is what is known of the operators that clusters run.
-type runningOperators struct {
-	// All are those of Options.Installed, or else the recorded ones. mirrored are those of them whose packages the last
+// RunningOperators are what is known of the operators that clusters run.
+type RunningOperators struct {
+	// All are those of Options.Installed, or else the recorded ones. Mirrored are those of them whose packages the last
 	// run mirrored.
 	All, Mirrored []installed.Operator
 }
 
 // Running returns which operators clusters run. made is what the plan was made from, or nil.
-func Running(ctx context.Context, s *workspace.Session, t site.Destination, o *selection.Selection, made *selection.Selected, name string) (runningOperators, error) {
-	var r runningOperators
+func Running(ctx context.Context, s *workspace.Session, t site.Destination, o *selection.Selection, made *selection.Selected, name string) (RunningOperators, error) {
+	var r RunningOperators
 	if made != nil {
 		r.All = made.Clusters
 	}
@@ -290,7 +290,7 @@ func Running(ctx context.Context, s *workspace.Session, t site.Destination, o *s
 	}
 	recorded := RecordedOperators(c.Operators)
 	if len(r.All) == 0 {
-		return runningOperators{recorded, recorded}, nil
+		return RunningOperators{recorded, recorded}, nil
 	}
 	for _, o := range recorded {
 		if slices.ContainsFunc(r.All, func(is installed.Operator) bool { return is.Package == o.Package }) {

@@ -47,7 +47,7 @@ func (t *ImageTrust) Check() error {
 	return nil
 }
 
-// An ReadPolicy is a signature policy that is applied.
+// A SignaturePolicy is a signature policy that is applied.
 type SignaturePolicy struct {
 	policy     *policy.Policy
 	registries *registriesd.Config

@@ -50,7 +50,7 @@ func (c *operatorCheck) selectArchived(ctx context.Context, only func(pkg string
 
 // archivedBundles returns the reader of the bundles that a catalog of the archive names.
 func (c *operatorCheck) archivedBundles(catalogName string) bundleReader {
-	i := slices.IndexFunc(c.archive.Catalogs, func(k operator.OperatorCatalog) bool { return k.Source == catalogName })
+	i := slices.IndexFunc(c.archive.Catalogs, func(k operator.Catalog) bool { return k.Source == catalogName })
 	from := &c.archive.Catalogs[i]
 	return func(ctx context.Context, name string) (*catalog.Bundle, error) {
 		at, err := from.Image(name)

@@ -173,7 +173,7 @@ func (o *InstallOptions) check() error {
 }
 
 // installV1 returns what installs a bundle of the catalog with OLM v1.
-func (c *OperatorCatalog) installV1(b *install.Bundle, o *InstallOptions, channel string) (*install.Result, error) {
+func (c *Catalog) installV1(b *install.Bundle, o *InstallOptions, channel string) (*install.Result, error) {
 	object, err := c.ClusterCatalog()
 	if err != nil {
 		return nil, advice.Wrap(advice.Input, err, "")
@@ -205,7 +205,7 @@ func (o *InstallOptions) controller() (install.Controller, string, error) {
 }
 
 // installClassic returns what installs a bundle of the catalog with OLM classic.
-func (c *OperatorCatalog) installClassic(b *install.Bundle, o *InstallOptions, channel string) (*install.Result, error) {
+func (c *Catalog) installClassic(b *install.Bundle, o *InstallOptions, channel string) (*install.Result, error) {
 	name, err := c.CatalogSourceName()
 	if err != nil {
 		return nil, advice.Wrap(advice.Input, err, "")

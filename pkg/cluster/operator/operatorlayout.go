@@ -69,7 +69,7 @@ func (s *Operators) openLayout(ctx context.Context, dir string) error {
 		case err != nil:
 			return err
 		}
-		s.Catalogs = append(s.Catalogs, OperatorCatalog{Catalog: resources.Catalog{Source: name}, At: at, packages: packages, Image: find})
+		s.Catalogs = append(s.Catalogs, Catalog{Catalog: resources.Catalog{Source: name}, At: at, packages: packages, Image: find})
 	}
 	return nil
 }

@@ -36,13 +36,13 @@ import (
 type Operators struct {
 	Images   image.Reader
 	Sources  *workspace.Sources
-	Catalogs []OperatorCatalog
+	Catalogs []Catalog
 	where    string // for messages
 	Close    func()
 }
 
-// An OperatorCatalog is a catalog in a mirror, in an archive or at its source.
-type OperatorCatalog struct {
+// A Catalog is a catalog in a mirror, in an archive or at its source.
+type Catalog struct {
 	resources.Catalog // with its name in clusters
 	At                plannedImage
 	recorded          bool     // the workspace has its name
@@ -144,7 +144,7 @@ func (s *Operators) openSource(ctx context.Context, o *InstallOptions) error {
 		return err
 	}
 	s.where = redact.Address(o.Catalog)
-	s.Catalogs = []OperatorCatalog{{
+	s.Catalogs = []Catalog{{
 		Catalog: resources.Catalog{Source: src.Name}, At: plannedImage{Name: src.Name},
 		Image: func(name string) (plannedImage, error) { return plannedImage{Name: name}, nil },
 	}}
@@ -211,7 +211,7 @@ func openMirrored(ctx context.Context, e *env.Env, s *Operators, o *InstallOptio
 		for _, p := range c.Packages {
 			packages = append(packages, p.Name)
 		}
-		s.Catalogs = append(s.Catalogs, OperatorCatalog{
+		s.Catalogs = append(s.Catalogs, Catalog{
 			Catalog: resources.Catalog{Source: c.Image}, At: plannedImage{Name: c.Image}, packages: packages,
 			Image: func(name string) (plannedImage, error) {
 				ref, err := reference.Parse(name)
@@ -237,7 +237,7 @@ func (s *Operators) addPlan(p *plan.Plan, at func(repository string, d digest.Di
 		for _, kept := range c.Packages {
 			packages = append(packages, kept.Name)
 		}
-		s.Catalogs = append(s.Catalogs, OperatorCatalog{
+		s.Catalogs = append(s.Catalogs, Catalog{
 			Catalog: mirror.CatalogOf(c), At: at(c.Repository, c.Digest), packages: packages,
 			Image: func(name string) (plannedImage, error) {
 				for i := range p.Images {
@@ -283,8 +283,8 @@ func (s *Operators) nameCatalogs(workspace string) error {
 }
 
 // find returns the package and the only catalog that has it.
-func (s *Operators) find(ctx context.Context, o *InstallOptions) (*OperatorCatalog, *catalog.Package, error) {
-	var found []*OperatorCatalog
+func (s *Operators) find(ctx context.Context, o *InstallOptions) (*Catalog, *catalog.Package, error) {
+	var found []*Catalog
 	var names []string
 	for i := range s.Catalogs {
 		c := &s.Catalogs[i]
@@ -319,7 +319,7 @@ func (s *Operators) find(ctx context.Context, o *InstallOptions) (*OperatorCatal
 }
 
 // is reports whether a text names the catalog: its source, its reference or its repository in the mirror.
-func (c *OperatorCatalog) is(text string) bool {
+func (c *Catalog) is(text string) bool {
 	text = strings.TrimPrefix(text, env.RegistryScheme)
 	if sameReference(text, c.Source) || text == c.At.Name {
 		return true
@@ -347,7 +347,7 @@ func (s *Operators) open(ctx context.Context, at plannedImage) (*source.Source, 
 }
 
 // bundle reads the manifests of a bundle: from the catalog if that has them, or else from its image.
-func (s *Operators) bundle(ctx context.Context, c *OperatorCatalog, b *catalog.Bundle) (*install.Bundle, error) {
+func (s *Operators) bundle(ctx context.Context, c *Catalog, b *catalog.Bundle) (*install.Bundle, error) {
 	read, err := install.Read(b)
 	if err == nil || !errors.Is(err, install.ErrNoManifests) {
 		return read, err
@@ -362,7 +362,7 @@ func (s *Operators) bundle(ctx context.Context, c *OperatorCatalog, b *catalog.B
 	return read, err
 }
 
-func (s *Operators) bundleImage(ctx context.Context, c *OperatorCatalog, b *catalog.Bundle) (*install.Bundle, error) {
+func (s *Operators) bundleImage(ctx context.Context, c *Catalog, b *catalog.Bundle) (*install.Bundle, error) {
 	at, err := c.Image(b.Image)
 	if err != nil {
 		return nil, fmt.Errorf("bundle %s: %w", b.Name, err)

@@ -12,6 +12,7 @@ type Minor struct{ Major, Minor int }
 
 func (m Minor) String() string { return fmt.Sprintf("%d.%d", m.Major, m.Minor) }
 
+// Compare returns -1, 0 or 1, as cmp.Compare does.
 func (m Minor) Compare(other Minor) int {
 	return cmp.Or(cmp.Compare(m.Major, other.Major), cmp.Compare(m.Minor, other.Minor))
 }

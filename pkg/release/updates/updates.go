@@ -257,6 +257,7 @@ func WarnTrust(e *env.Env, trust ReleaseTrust, releases bool) {
 	}
 }
 
+// VerifyRelease checks the signature that a plan has of a release. It is an error of kind advice.Mismatch if none is valid.
 func (u *Updates) VerifyRelease(r plan.Release) error {
 	if r.Unverified && len(r.Signatures) == 0 {
 		return env.InputHint("make the plan again with its signature, or set Options.IgnoreReleaseSignature here too",
