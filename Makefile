@@ -48,13 +48,18 @@ man: ## write manual pages to ./bin/man
 
 # Linting runs go vet, and symbol tables only make linking slower. With -short, random
 # tests take fewer samples, and tests of large content are left to make test-long.
+# The packages of make test and make test-long, and the names of tests, if not all.
+PACKAGES ?= ./...
+RUN ?=
+only = $(if $(RUN),-run '^($(RUN))$$')
+
 .PHONY: test
 test: ## run the tests, with the race detector and a real registry
-	$(RACE) -short -vet=off -ldflags='-s -w' -timeout 20m ./...
+	$(RACE) -short -vet=off -ldflags='-s -w' -timeout 20m $(only) $(PACKAGES)
 
 .PHONY: test-long
 test-long: ## run all tests in full length, without the race detector
-	$(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 30m ./...
+	$(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 30m $(only) $(PACKAGES)
 	cd cmd/bench && $(PLAIN) $(GO) test -vet=off ./...
 	cd cmd/gantry-helm && $(PLAIN) $(GO) test -vet=off ./...
 	cd cmd/containerimage && $(PLAIN) $(GO) test -vet=off ./...
@@ -85,6 +90,16 @@ delta-corpus: ## build layers of real programs and measure deltas between them; 
 .PHONY: bench-go
 bench-go: ## run the Go benchmarks of single functions
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+# A room is a package of one verb, such as ./mirror/removal.
+PKG ?=
+
+.PHONY: check
+check: $(LINT) ## check the format, lint and short tests of some packages: make check PKG=./mirror/...
+	@test -n "$(PKG)" || { echo 'say which packages: make check PKG=./mirror/...' >&2; exit 2; }
+	@unformatted=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' $(PKG))); test -z "$$unformatted" || { echo "not formatted (make fmt): $$unformatted" >&2; exit 1; }
+	$(PLAIN) $(LINT) run $(PKG)
+	$(PLAIN) $(GO) test -short -vet=off -ldflags='-s -w' $(PKG)
 
 .PHONY: lint
 lint: $(LINT) ## run golangci-lint

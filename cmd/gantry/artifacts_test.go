@@ -83,6 +83,7 @@ func artifacts(t *testing.T) map[string]artifact {
 // mirror.
 func newEmptyFixture(t *testing.T, o registrytest.Options) *fixture {
 	t.Helper()
+	notAgain(t)
 	registry := registrytest.Start(t, o)
 	w := &fixture{t: t, dir: registrytest.TempDir(t), source: registry, mirror: registry}
 	w.surroundings(w.write("registries.conf", "[[registry]]\nprefix = \"images.example.net\"\nlocation = \""+registry.Host+"/images.example.net\"\ninsecure = true\n"+

@@ -13,9 +13,6 @@ import (
 // returns the folder.
 func realFolder(t *testing.T, pkg, old, new string) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("reads real data")
-	}
 	const catalogs = "../../../shared/catalogs"
 	if _, err := os.Stat(catalogs); err != nil {
 		t.Skipf("no real catalogs: %v", err)
@@ -42,6 +39,7 @@ func realFolder(t *testing.T, pkg, old, new string) string {
 // and its remedy, and does not crash.
 func TestBrokenRealPackages(t *testing.T) {
 	t.Parallel()
+	long(t)
 	var many strings.Builder
 	for i := range 10_000 {
 		fmt.Fprintf(&many, "  - kubecost-operator.v0.0.%d\n", i)

@@ -51,9 +51,6 @@ var realFilterPackages = []string{
 // realFolder copies real packages into a folder of the fixture.
 func (w *fixture) realFolder(name string, packages []string) string {
 	w.t.Helper()
-	if testing.Short() {
-		w.t.Skip("reads real data")
-	}
 	const shared = "../../../shared/catalogs"
 	if _, err := os.Stat(shared); err != nil {
 		w.t.Skip("there is no ../shared/catalogs beside the checkout")
@@ -109,6 +106,7 @@ func full(t *testing.T, refs []string) []string {
 // the same configuration and with the result of filtering it again.
 func TestFilterRealCatalog(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := emptyFixture(t, registrytest.New(t, registrytest.Options{}))
 	source := w.realFolder("real", realFilterPackages)
 	isc := w.config("real.yaml", "  operators:\n  - catalog: "+source+"\n"+realFilter)
@@ -199,6 +197,7 @@ func hosts(t *testing.T, images []string) []string {
 // TestFilterHeadsOfRealCatalog filters all packages to their heads, in YAML, and then keeps everything.
 func TestFilterHeadsOfRealCatalog(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := &fixture{t: t, dir: t.TempDir()}
 	source := w.realFolder("real", []string{"openshift-cert-manager-operator", "tigera-operator", "kubevirt-wol"})
 	for _, full := range []bool{false, true} {

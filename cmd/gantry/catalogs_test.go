@@ -36,6 +36,7 @@ const (
 // emptyFixture returns a fixture whose source is empty and replaces the hosts of testdata/zoo.txtar.
 func emptyFixture(t *testing.T, source *registrytest.Server) *fixture {
 	t.Helper()
+	notAgain(t)
 	w := &fixture{t: t, dir: registrytest.TempDir(t), source: source, mirror: registrytest.Start(t, registrytest.Options{})}
 	w.surroundings(w.standFor("registry.example.com", "quay.example.org"), "")
 	return w

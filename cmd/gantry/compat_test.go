@@ -58,6 +58,7 @@ const (
 // compatDir were mirrored.
 func compatFixture(t *testing.T) *fixture {
 	t.Helper()
+	notAgain(t)
 	w := &fixture{t: t, dir: registrytest.TempDir(t), source: registrytest.New(t, registrytest.Options{}), mirror: registrytest.New(t, registrytest.Options{})}
 	catalog := compatCatalog
 	push := func(repository, tag string, img v1.Image, err error) string {

@@ -59,12 +59,31 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// long skips a test if only the short ones are wanted (make test). The packages below test what it
-// is about in parts; make test-long runs it.
+// longer has the names of the tests that take longer when they run in full length.
+var longer sync.Map
+
+// short reports whether the test that calls it takes fewer samples.
+func short(t *testing.T) bool {
+	t.Helper()
+	name, _, _ := strings.Cut(t.Name(), "/")
+	longer.Store(name, true)
+	return testing.Short()
+}
+
+// long skips a test that make test leaves out.
 func long(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
+	if short(t) {
 		t.Skip("a long test (make test-long)")
+	}
+}
+
+// notAgain skips a test that is the same in make test, if $GANTRY_TEST_LONG is "only": that one ran before.
+func notAgain(t *testing.T) {
+	t.Helper()
+	name, _, _ := strings.Cut(t.Name(), "/")
+	if _, found := longer.Load(name); !found && !testing.Short() && os.Getenv("GANTRY_TEST_LONG") == "only" {
+		t.Skip("the same in make test")
 	}
 }
 
@@ -180,6 +199,7 @@ func (w *fixture) environ() []string {
 
 func newFixture(t *testing.T, mirror registrytest.Options) *fixture {
 	t.Helper()
+	notAgain(t)
 	source, sample := fullSource(t)
 	w := &fixture{
 		t: t, dir: registrytest.TempDir(t), sample: sample,

@@ -31,7 +31,7 @@ import (
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	n, first := 2, uint64(1000)
-	if !testing.Short() {
+	if !short(t) {
 		n = 4
 	}
 	if text := os.Getenv("GANTRY_HISTORIES"); text != "" {

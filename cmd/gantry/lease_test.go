@@ -96,7 +96,7 @@ func TestLeaseRefused(t *testing.T) {
 		"not found": registrytest.Refuse(http.StatusNotFound, "NAME_UNKNOWN"),
 		"read only": registrytest.Refuse(http.StatusMethodNotAllowed, "UNSUPPORTED"),
 	} {
-		if testing.Short() && name != "denied" {
+		if short(t) && name != "denied" {
 			continue // the others only in full length
 		}
 		w.mirror.Script(registrytest.Rule{Path: "/gantry-lease/", Action: refusal})

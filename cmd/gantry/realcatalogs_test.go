@@ -68,7 +68,7 @@ const realSelection = `  operators:
 // for them.
 func realFixture(t *testing.T, packages []string, flags ...string) *fixture {
 	t.Helper()
-	if testing.Short() {
+	if short(t) {
 		t.Skip("pushes some thousand images")
 	}
 	shared, err := filepath.Abs("../../../shared")

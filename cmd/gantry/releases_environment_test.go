@@ -79,6 +79,7 @@ func newPlatformFixture(t *testing.T, u releasetest.Definition) *platformFixture
 
 func newReleaseFixture(t *testing.T, releases *releasetest.Platform, source, mirror registrytest.Options) *platformFixture {
 	t.Helper()
+	notAgain(t)
 	w := &platformFixture{
 		fixture: &fixture{
 			t: t, dir: registrytest.TempDir(t),

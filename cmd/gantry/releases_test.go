@@ -50,7 +50,7 @@ func as412() releasetest.Definition {
 // checks that both mirrors have the same bytes.
 func TestReal412(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
+	if short(t) {
 		t.Skip("makes some hundred images; TestPlatform takes the same steps with few")
 	}
 	w := newPlatformFixture(t, as412())

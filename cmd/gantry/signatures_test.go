@@ -32,6 +32,7 @@ const signedRepository = "vendor/app"
 // if o is for a real one.
 func newSignedSource(t *testing.T, source, mirror *registrytest.Server) *signedSource {
 	t.Helper()
+	notAgain(t)
 	w := &signedSource{fixture: &fixture{t: t, dir: registrytest.TempDir(t), source: source, mirror: mirror}, client: source.Client(), attached: map[string]digest.Digest{}, lists: map[digest.Digest][]ocispec.Descriptor{}}
 	w.surroundings(w.write("registries.conf", ""), "")
 	index, err := registrytest.Index("signed")

@@ -17,6 +17,7 @@ import (
 // manyImages returns a fixture with a source that has 30 images, and a function that writes a configuration with the first n.
 func manyImages(t *testing.T, mirror rt.Options) (w *fixture, want func(n int) string) {
 	t.Helper()
+	notAgain(t)
 	w = &fixture{t: t, dir: rt.TempDir(t), source: rt.Start(t, rt.Options{}), mirror: rt.Start(t, mirror)}
 	w.surroundings(w.write("registries.conf", ""), "")
 	for i := range 30 {

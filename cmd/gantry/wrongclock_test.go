@@ -96,6 +96,7 @@ const oneYear = 365 * 24 * time.Hour
 // stays without it, archives follow each other, and runs find out that another run has the lease.
 func TestWrongClocks(t *testing.T) {
 	t.Parallel()
+	fewer := short(t)
 	w := newFixture(t, registrytest.Options{})
 	carried := func(tag string) string {
 		return w.config("carried.yaml", "  additionalImages:\n  - name: images.example.net/tools/"+tag+"\n    targetRepo: carried\n")
@@ -122,7 +123,7 @@ func TestWrongClocks(t *testing.T) {
 		w.must("verify", "-c", isc, "--name", "direct", w.docker("/site"), "--workspace", w.path("near"))
 		w.must("verify", w.docker("/site"), "--workspace", w.path("inside"))
 	}
-	if testing.Short() {
+	if fewer {
 		run(-oneYear)
 		run(0)
 	} else {
