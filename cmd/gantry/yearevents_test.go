@@ -186,11 +186,11 @@ func (y *year) nothingNew(week int) {
 	if want := 2 + len(repositories) + named; source != want {
 		y.t.Errorf("week %d: %d requests to the source for %d repositories, %d tags and nothing new, want %d", week, source, len(repositories), named, want)
 	}
-	// The mirror has 12 requests for the lease, the records and the last of them, its API and samples of blobs, at most one for the tags of each
+	// The mirror has at most 12 requests for the lease, the records and the last of them, its API and up to 4 samples of blobs, at most one for the tags of each
 	// repository and of the records, and at most one for each image and the catalog.
 	kinds := y.mirror.Requests()
 	tags, heads := kinds["GET tags"], kinds["HEAD manifest"]
-	if to-tags-heads != 12 || tags > 1+len(repositories) || heads > 1+len(images) {
+	if to-tags-heads > 12 || tags > 1+len(repositories) || heads > 1+len(images) {
 		y.t.Errorf("week %d: requests to the mirror for %d repositories, %d images and nothing new: %v", week, len(repositories), len(images), kinds)
 	}
 }

@@ -84,23 +84,23 @@ func (f *attachmentFinder) reuse(ctx context.Context) error {
 		return nil
 	}
 	earlier := newEarlierTags(p, written)
-	err := eachOf(ctx, len(images), f.opts.Jobs, func(ctx context.Context, i int) error {
-		t := images[i]
+	requested := map[string]bool{} // images may share platforms
+	for _, t := range images {
 		f.compare(t, earlier)
-		if !t.same {
-			return nil
+		if t.same {
+			t.read = f.oneOf(t)
 		}
-		t.read = f.turn(t)
-		if t.read == "" {
-			return nil
+		if t.read != "" {
+			requested[t.read] = true
 		}
-		// An error is met again, and reported, when all of them are requested.
-		if desc, _, err := f.sources.uncached.Manifest(ctx, t.read, ""); err == nil {
-			t.now = desc.Digest
+	}
+	now, err := f.request(ctx, slices.Sorted(maps.Keys(requested)))
+	for _, t := range images {
+		if t.read != "" {
+			t.now = now[t.read]
+			t.same = t.now == t.tags[t.read]
 		}
-		t.same = t.now == t.tags[t.read]
-		return ctx.Err()
-	})
+	}
 	for _, t := range images {
 		if t.same {
 			maps.Copy(f.known, t.tags)
@@ -181,8 +181,25 @@ func (f *attachmentFinder) compare(t *taggedImage, earlier *earlierTags) {
 	}
 }
 
-// turn returns the tag of an image to request: its own signature, or else one in turn.
-func (f *attachmentFinder) turn(t *taggedImage) string {
+// request returns the digests of tags at the source, without those that can't be read: the error is met again, and
+// reported, when all tags of the image are requested.
+func (f *attachmentFinder) request(ctx context.Context, sources []string) (map[string]digest.Digest, error) {
+	found := make([]digest.Digest, len(sources))
+	err := eachOf(ctx, len(sources), f.opts.Jobs, func(ctx context.Context, i int) error {
+		if desc, _, err := f.sources.uncached.Manifest(ctx, sources[i], ""); err == nil {
+			found[i] = desc.Digest
+		}
+		return ctx.Err()
+	})
+	now := map[string]digest.Digest{}
+	for i, source := range sources {
+		now[source] = found[i]
+	}
+	return now, err
+}
+
+// oneOf returns the tag of an image to request: its own signature, or else one at random.
+func (f *attachmentFinder) oneOf(t *taggedImage) string {
 	if own := t.repository.named(":" + tagPrefix + t.root.Encoded() + ".sig"); t.tags[own] != "" {
 		return own
 	}
