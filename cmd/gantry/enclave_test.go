@@ -44,7 +44,7 @@ func (w *fixture) refuseOthers() {
 	w.env["HTTP_PROXY"], w.env["HTTPS_PROXY"] = s.URL, s.URL
 }
 
-// hopConf writes the registries.conf with which the next hop reads from mirrors, as docs/17-operations.md
+// hopConf writes the registries.conf with which the next hop reads from mirrors, as docs/22-enclaves.md
 // describes it: locations by prefix.
 func (w *fixture) hopConf(name string, locations map[string]string) string {
 	w.t.Helper()

@@ -54,23 +54,21 @@ echo "could not determine source" >&2; exit 1
 `
 )
 
-// documentedScript returns the script of chapter 17 that has a text.
-func documentedScript(t *testing.T, text string) string {
+// documentedScript returns a script of docs/deploy/gates without its first line.
+func documentedScript(t *testing.T, name string) string {
 	t.Helper()
-	chapter, err := os.ReadFile("../../docs/17-operations.md")
+	text, err := os.ReadFile("../../docs/deploy/gates/" + name + ".sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, block := range strings.Split(string(chapter), "```sh\n")[1:] {
-		if script, _, ok := strings.Cut(block, "```"); ok && strings.HasPrefix(script, "#!/bin/sh\n") && strings.Contains(script, text) {
-			return strings.TrimPrefix(script, "#!/bin/sh\n")
-		}
+	script, ok := strings.CutPrefix(string(text), "#!/bin/sh\n")
+	if !ok {
+		t.Fatalf("%s.sh begins with %.20q", name, text)
 	}
-	t.Fatalf("chapter 17 has no script with %q", text)
-	return ""
+	return script
 }
 
-// TestDocumentedScanners runs the scripts of chapter 17 as gates, with programs that behave as Trivy and Grype.
+// TestDocumentedScanners runs the scripts of docs/deploy/gates as gates, with programs that behave as Trivy and Grype.
 func TestDocumentedScanners(t *testing.T) {
 	t.Parallel()
 	long(t) // TestGate runs programs of the user
@@ -84,7 +82,7 @@ func TestDocumentedScanners(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.env["PATH"] = filepath.Dir(bin) + string(os.PathListSeparator) + os.Getenv("PATH")
-			scan := w.program("scan.sh", documentedScript(t, name+" "))
+			scan := w.program("scan.sh", documentedScript(t, name))
 			cmd := w.process(t.Context(), "mirror", "-c", w.path("imageset.yaml"), w.docker("/a"), "--workspace", w.path("workspace"), "--gate", scan, "--on-error", "package")
 			out, err := cmd.CombinedOutput()
 			if code := cmd.ProcessState.ExitCode(); code != exitPartial {

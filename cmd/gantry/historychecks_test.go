@@ -131,11 +131,18 @@ func (h *history) checkMirror(after string) {
 }
 
 // checkLeft checks that the mirror has nothing else, beside what belongs to that, and lists of referrers that were
-// replaced, while the registry keeps what has no tag.
+// replaced, while the registry keeps what has no tag. Garbage collection with --delete-untagged keeps a manifest without
+// a tag if another repository has the same manifest with one.
 func (h *history) checkLeft(allowed map[string]map[digest.Digest]bool, untagged bool, fail func(string, ...any)) {
 	h.t.Helper()
 	all, err := h.mirror.Repositories(".")
 	h.check(err)
+	repositories := map[digest.Digest]int{}
+	for _, r := range all {
+		for _, d := range r.Manifests {
+			repositories[d]++
+		}
+	}
 	for _, r := range all {
 		if strings.Contains(r.Name, "/gantry-") {
 			continue
@@ -151,8 +158,9 @@ func (h *history) checkLeft(allowed map[string]map[digest.Digest]bool, untagged 
 		}
 		for _, d := range r.Manifests {
 			m := get(h.t, h.mirror, r.Name, d.String())
-			if m != nil && !allowed[r.Name][d] && (!untagged || !h.watch.replaced[r.Name+"@"+d.String()]) && !h.belongsToKept(r, d, m) {
-				fail("nobody wants %s@%s: %s", r.Name, d, m.raw)
+			replaced := h.watch.replaced[r.Name+"@"+d.String()] && (untagged || repositories[d] > 1)
+			if m != nil && !allowed[r.Name][d] && !replaced && !h.belongsToKept(r, d, m) {
+				fail("nobody wants %s@%s, beside the tags %v: %s", r.Name, d, r.Tags, m.raw)
 			}
 		}
 	}

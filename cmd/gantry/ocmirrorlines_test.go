@@ -115,7 +115,7 @@ func TestOcMirrorLines(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| `%s` | %d | `%s` |\n", line, cmd.ProcessState.ExitCode(), strings.TrimSpace(first))
 	}
-	compareDocumentation(t, "../../docs/10-oc-mirror.md", "outcomes", table.String())
+	compareDocumentation(t, "../../docs/reference/oc-mirror.md", "outcomes", table.String())
 }
 
 // lastError returns the line with the error, which follows the notes.

@@ -107,22 +107,23 @@ func compare(t *testing.T, file, have, want string) {
 // TestDocumentation checks that the tables of the documentation are those of the code.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
-	const file = "../../../../docs/10-oc-mirror.md"
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := string(text)
-	for name, table := range map[string]string{"commands": FormTable(), "flags": FlagTable()} {
-		begin, end := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->"
-		before, rest, ok := strings.Cut(want, begin)
+	const docs = "../../../../docs/"
+	for _, part := range []struct{ file, name, table string }{
+		{docs + "10-oc-mirror.md", "commands", FormTable()},
+		{docs + "reference/oc-mirror.md", "flags", FlagTable()},
+	} {
+		text, err := os.ReadFile(part.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin, end := "<!-- "+part.name+" -->\n", "<!-- end of "+part.name+" -->"
+		before, rest, ok := strings.Cut(string(text), begin)
 		_, after, ends := strings.Cut(rest, end)
 		if !ok || !ends {
-			t.Fatalf("%s has no place for the table of %s", file, name)
+			t.Fatalf("%s has no place for the table of %s", part.file, part.name)
 		}
-		want = before + begin + table + end + after
+		compare(t, part.file, string(text), before+begin+part.table+end+after)
 	}
-	compare(t, file, string(text), want)
 }
 
 func TestTranslate(t *testing.T) {

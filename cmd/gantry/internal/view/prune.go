@@ -11,7 +11,7 @@ import (
 )
 
 // collectGarbage says how the space is freed.
-const collectGarbage = "The registry frees the space when it collects garbage: docs/17-operations.md says how, for\nCNCF distribution, Quay, Harbor, Nexus and Artifactory.\n"
+const collectGarbage = "The registry frees the space when it collects garbage: docs/21-prune.md says how, for\nCNCF distribution, Quay, Harbor, Nexus and Artifactory.\n"
 
 // Pruned returns what was deleted, or would be.
 func Pruned(r *removal.PruneResult) string {
