@@ -34,6 +34,9 @@ type Origin struct {
 	// reads are the reads in progress, by digest.
 	reads singleflight.Group
 
+	// manifests are those that were read.
+	manifests readManifests
+
 	// whole are the blobs of the cache that this process has written or read completely.
 	whole sync.Map // digest.Digest -> struct{}
 
@@ -75,8 +78,8 @@ func (o *Origin) Manifest(ctx context.Context, source string, d digest.Digest) (
 	read := func() error {
 		var err error
 		if d != "" {
-			var ok bool
-			if desc, raw, ok = o.cached(ctx, d); ok { // since it was looked for
+			if m, ok := o.manifests.find(d); ok { // since it was looked for
+				desc, raw = m.desc, m.raw
 				return nil
 			}
 		}
@@ -86,6 +89,7 @@ func (o *Origin) Manifest(ctx context.Context, source string, d digest.Digest) (
 		if err := o.cache.Put(ctx, desc, bytes.NewReader(raw)); err != nil {
 			return fmt.Errorf("keeping manifest %s: %w", desc.Digest, err)
 		}
+		o.manifests.add(desc, raw)
 		return nil
 	}
 	if d == "" {
@@ -310,9 +314,12 @@ func (o *Origin) repository(source string) (reference.Reference, error) {
 	return repo, nil
 }
 
-// cached reads a manifest from the cache, whose files do not have a media type. A damaged one is
+// cached returns a manifest from memory, or reads it from the cache, whose files do not have a media type. A damaged one is
 // removed.
 func (o *Origin) cached(ctx context.Context, d digest.Digest) (ocispec.Descriptor, []byte, bool) {
+	if m, ok := o.manifests.find(d); ok {
+		return m.desc, m.raw, true
+	}
 	size, ok := o.cache.Size(d)
 	if !ok || size > manifest.MaxSize {
 		return ocispec.Descriptor{}, nil, false
@@ -324,7 +331,11 @@ func (o *Origin) cached(ctx context.Context, d digest.Digest) (ocispec.Descripto
 		return ocispec.Descriptor{}, nil, false
 	}
 	desc.MediaType = manifest.TypeOf(raw)
-	return desc, raw, desc.MediaType != ""
+	if desc.MediaType == "" {
+		return ocispec.Descriptor{}, nil, false
+	}
+	o.manifests.add(desc, raw)
+	return desc, raw, true
 }
 
 // forget removes damaged content, unless reading was merely canceled.
