@@ -78,9 +78,11 @@ func (o *Origin) Manifest(ctx context.Context, source string, d digest.Digest) (
 	read := func() error {
 		var err error
 		if d != "" {
-			if m, ok := o.manifests.find(d); ok { // since it was looked for
-				desc, raw = m.desc, m.raw
-				return nil
+			if found := o.manifests.find(d); found != nil { // since it was looked for
+				var ok bool
+				if desc, raw, ok = typed(d, found); ok {
+					return nil
+				}
 			}
 		}
 		if desc, raw, err = o.manifest(ctx, source, d); err != nil {
@@ -89,7 +91,7 @@ func (o *Origin) Manifest(ctx context.Context, source string, d digest.Digest) (
 		if err := o.cache.Put(ctx, desc, bytes.NewReader(raw)); err != nil {
 			return fmt.Errorf("keeping manifest %s: %w", desc.Digest, err)
 		}
-		o.manifests.add(desc, raw)
+		o.manifests.add(desc.Digest, raw)
 		return nil
 	}
 	if d == "" {
@@ -314,11 +316,10 @@ func (o *Origin) repository(source string) (reference.Reference, error) {
 	return repo, nil
 }
 
-// cached returns a manifest from memory, or reads it from the cache, whose files do not have a media type. A damaged one is
-// removed.
+// cached returns a manifest from memory, or reads it from the cache. A damaged one is removed.
 func (o *Origin) cached(ctx context.Context, d digest.Digest) (ocispec.Descriptor, []byte, bool) {
-	if m, ok := o.manifests.find(d); ok {
-		return m.desc, m.raw, true
+	if raw := o.manifests.find(d); raw != nil {
+		return typed(d, raw)
 	}
 	size, ok := o.cache.Size(d)
 	if !ok || size > manifest.MaxSize {
@@ -330,12 +331,15 @@ func (o *Origin) cached(ctx context.Context, d digest.Digest) (ocispec.Descripto
 		o.forget(ctx, desc)
 		return ocispec.Descriptor{}, nil, false
 	}
-	desc.MediaType = manifest.TypeOf(raw)
-	if desc.MediaType == "" {
-		return ocispec.Descriptor{}, nil, false
-	}
-	o.manifests.add(desc, raw)
-	return desc, raw, true
+	o.manifests.add(d, raw)
+	return typed(d, raw)
+}
+
+// typed returns a manifest with its descriptor, and false if its media type is unknown: caches do not keep what the
+// registry reported.
+func typed(d digest.Digest, raw []byte) (ocispec.Descriptor, []byte, bool) {
+	desc := ocispec.Descriptor{MediaType: manifest.TypeOf(raw), Digest: d, Size: int64(len(raw))}
+	return desc, raw, desc.MediaType != ""
 }
 
 // forget removes damaged content, unless reading was merely canceled.
