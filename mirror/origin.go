@@ -34,6 +34,9 @@ type Origin struct {
 	// reads are the reads in progress, by digest.
 	reads singleflight.Group
 
+	// manifests are those that were read.
+	manifests readManifests
+
 	// whole are the blobs of the cache that this process has written or read completely.
 	whole sync.Map // digest.Digest -> struct{}
 
@@ -75,9 +78,11 @@ func (o *Origin) Manifest(ctx context.Context, source string, d digest.Digest) (
 	read := func() error {
 		var err error
 		if d != "" {
-			var ok bool
-			if desc, raw, ok = o.cached(ctx, d); ok { // since it was looked for
-				return nil
+			if found := o.manifests.find(d); found != nil { // since it was looked for
+				var ok bool
+				if desc, raw, ok = typed(d, found); ok {
+					return nil
+				}
 			}
 		}
 		if desc, raw, err = o.manifest(ctx, source, d); err != nil {
@@ -86,6 +91,7 @@ func (o *Origin) Manifest(ctx context.Context, source string, d digest.Digest) (
 		if err := o.cache.Put(ctx, desc, bytes.NewReader(raw)); err != nil {
 			return fmt.Errorf("keeping manifest %s: %w", desc.Digest, err)
 		}
+		o.manifests.add(desc.Digest, raw)
 		return nil
 	}
 	if d == "" {
@@ -310,9 +316,11 @@ func (o *Origin) repository(source string) (reference.Reference, error) {
 	return repo, nil
 }
 
-// cached reads a manifest from the cache, whose files do not have a media type. A damaged one is
-// removed.
+// cached returns a manifest from memory, or reads it from the cache. A damaged one is removed.
 func (o *Origin) cached(ctx context.Context, d digest.Digest) (ocispec.Descriptor, []byte, bool) {
+	if raw := o.manifests.find(d); raw != nil {
+		return typed(d, raw)
+	}
 	size, ok := o.cache.Size(d)
 	if !ok || size > manifest.MaxSize {
 		return ocispec.Descriptor{}, nil, false
@@ -323,7 +331,14 @@ func (o *Origin) cached(ctx context.Context, d digest.Digest) (ocispec.Descripto
 		o.forget(ctx, desc)
 		return ocispec.Descriptor{}, nil, false
 	}
-	desc.MediaType = manifest.TypeOf(raw)
+	o.manifests.add(d, raw)
+	return typed(d, raw)
+}
+
+// typed returns a manifest with its descriptor, and false if its media type is unknown: caches do not keep what the
+// registry reported.
+func typed(d digest.Digest, raw []byte) (ocispec.Descriptor, []byte, bool) {
+	desc := ocispec.Descriptor{MediaType: manifest.TypeOf(raw), Digest: d, Size: int64(len(raw))}
 	return desc, raw, desc.MediaType != ""
 }
 

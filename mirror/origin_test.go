@@ -64,6 +64,45 @@ func TestOriginRequestsOnce(t *testing.T) {
 	}
 }
 
+// TestOriginKeepsManifestsInMemory removes the manifest from the cache after it was read, by its tag or from the cache.
+func TestOriginKeepsManifestsInMemory(t *testing.T) {
+	server, o, ref, dir := source(t)
+	desc, raw, err := o.Manifest(t.Context(), ref, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := remote.New(remote.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	cache, err := layout.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := mirror.NewOrigin(client, cache)
+	if _, _, err := later.Manifest(t.Context(), ref, desc.Digest); err != nil {
+		t.Fatal(err)
+	}
+	server.ResetLog()
+	if err := cache.Remove(desc); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []*mirror.Origin{o, later} {
+		again, kept, err := o.Manifest(t.Context(), ref, desc.Digest)
+		if err != nil || string(kept) != string(raw) || again.MediaType != desc.MediaType || again.Size != desc.Size {
+			t.Errorf("got %+v, %v; want %+v", again, err, desc)
+		}
+	}
+	if n := server.Requests()["GET manifest"]; n != 0 {
+		t.Errorf("the manifest was requested %d times", n)
+	}
+	third := mirror.NewOrigin(client, cache)
+	if _, _, err := third.Manifest(t.Context(), ref, desc.Digest); err != nil || server.Requests()["GET manifest"] != 1 {
+		t.Errorf("another process: %v, %v", err, server.Requests())
+	}
+}
+
 func TestOriginKeepsWhatPlanningReads(t *testing.T) {
 	server, o, ref, _ := source(t)
 	blob := layer(t, o, ref)

@@ -19,3 +19,9 @@ func NewLineReader(c *catalog.Catalog) (io.ReadSeeker, error) {
 func Reflect(request []byte) ([]byte, error) {
 	return reflection{registryService}.answer(request, map[string]bool{})
 }
+
+// HealthSymbols are the names in the description of the health service.
+func HealthSymbols() []string { return healthSymbols() }
+
+// DescribeHealth returns that description.
+func DescribeHealth() []byte { return describeHealth() }

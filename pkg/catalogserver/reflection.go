@@ -2,17 +2,15 @@ package catalogserver
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
@@ -97,24 +95,16 @@ const (
 func (r reflection) answer(request []byte, sent map[string]bool) ([]byte, error) {
 	var host, value []byte
 	asked := protowire.Number(0)
-	for rest := request; len(rest) > 0; {
-		field, kind, n := protowire.ConsumeTag(rest)
-		if n < 0 {
-			return nil, protowire.ParseError(n)
+	err := eachField(request, func(field protowire.Number, text []byte) {
+		switch {
+		case field == requestHost:
+			host = text
+		case field >= requestFile && field <= requestServices:
+			asked, value = field, text
 		}
-		size := protowire.ConsumeFieldValue(field, kind, rest[n:])
-		if size < 0 {
-			return nil, protowire.ParseError(size)
-		}
-		if text, ok := protowire.ConsumeBytes(rest[n:]); kind == protowire.BytesType && ok > 0 {
-			switch {
-			case field == requestHost:
-				host = text
-			case field >= requestFile && field <= requestServices:
-				asked, value = field, text
-			}
-		}
-		rest = rest[n+size:]
+	})
+	if err != nil {
+		return nil, err
 	}
 	if asked == 0 {
 		return nil, errors.New("the request asks for nothing")
@@ -122,8 +112,7 @@ func (r reflection) answer(request []byte, sent map[string]bool) ([]byte, error)
 	field, body, err := r.find(asked, value, sent)
 	if err != nil {
 		field = responseError
-		body = protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(connect.CodeNotFound))
-		body = appendField(body, 2, []byte(err.Error()))
+		body = appendField(appendNumber(nil, 1, uint64(connect.CodeNotFound)), 2, []byte(err.Error()))
 	}
 	var response []byte
 	if len(host) > 0 {
@@ -143,10 +132,15 @@ func (r reflection) find(asked protowire.Number, value []byte, sent map[string]b
 	case requestExtension:
 		return 0, nil, errors.New("no message has extensions")
 	case requestExtensions:
-		_, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(registered(string(value))))
+		if !isHealth(string(value)) {
+			_, err = protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(value))
+		}
 		return responseExtensions, appendField(nil, 1, value), err
 	}
-	name := registered(string(value))
+	name := string(value)
+	if isHealth(name) {
+		return responseFiles, appendField(nil, 1, describeHealth()), nil
+	}
 	var file protoreflect.FileDescriptor
 	if asked == requestFile {
 		file, err = protoregistry.GlobalFiles.FindFileByPath(name)
@@ -189,46 +183,44 @@ func appendFiles(to []byte, root protoreflect.FileDescriptor, sent map[string]bo
 	return to, nil
 }
 
-// healthPrefix is before the names of the health service where connect registers it, in its file and its types.
-const healthPrefix = "connectext"
-
-// registered returns the name under which a file or type is registered.
-func registered(name string) string {
-	switch {
-	case strings.HasPrefix(name, "grpc.health.v1."):
-		return healthPrefix + "." + name
-	case strings.HasPrefix(name, "grpc/health/v1/"):
-		return healthPrefix + "/" + name
-	}
-	return name
-}
-
-// rename removes the prefix of the health service from a name, which may be nil.
-func rename(name *string) {
-	for _, separator := range [...]string{".", "/"} {
-		if name != nil {
-			*name = strings.Replace(*name, healthPrefix+separator, "", 1)
-		}
-	}
-}
-
-// describe returns the description of a file. The health service gets its own names.
+// describe returns the description of a file. Generated code has it in compressed form, for messages.
 func describe(file protoreflect.FileDescriptor) ([]byte, error) {
-	p := protodesc.ToFileDescriptorProto(file)
-	rename(p.Name)
-	rename(p.Package)
-	for _, m := range p.MessageType {
-		for _, f := range m.Field {
-			rename(f.TypeName)
-		}
+	if file.Messages().Len() == 0 {
+		return nil, errors.New("the file has no message")
 	}
-	for _, s := range p.Service {
-		for _, m := range s.Method {
-			rename(m.InputType)
-			rename(m.OutputType)
-		}
+	first, err := protoregistry.GlobalTypes.FindMessageByName(file.Messages().Get(0).FullName())
+	if err != nil {
+		return nil, err
 	}
-	return proto.Marshal(p)
+	generated, ok := first.Zero().Interface().(interface{ Descriptor() ([]byte, []int) })
+	if !ok {
+		return nil, errors.New("the file is not in the program")
+	}
+	compressed, _ := generated.Descriptor()
+	text, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(text)
+}
+
+// eachField calls a function for the fields of a message that are texts or messages.
+func eachField(m []byte, f func(field protowire.Number, value []byte)) error {
+	for len(m) > 0 {
+		field, kind, n := protowire.ConsumeTag(m)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		size := protowire.ConsumeFieldValue(field, kind, m[n:])
+		if size < 0 {
+			return protowire.ParseError(size)
+		}
+		if value, ok := protowire.ConsumeBytes(m[n:]); kind == protowire.BytesType && ok > 0 {
+			f(field, value)
+		}
+		m = m[n+size:]
+	}
+	return nil
 }
 
 // appendField appends a field with a text or a message.

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"connectrpc.com/connect"
-	"connectrpc.com/grpchealth"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
@@ -36,7 +35,7 @@ func Registry(c *catalog.Catalog) (http.Handler, error) {
 	}
 	r := &registry{index: x}
 	mux := http.NewServeMux()
-	names := []string{registryService, experimentalService, grpchealth.HealthV1ServiceName}
+	names := []string{registryService, experimentalService, healthService}
 	options := connect.WithHandlerOptions(connect.WithReadMaxBytes(maxRequest), connect.WithInterceptors(endWithServer{}))
 	handle(mux, registryService, "ListPackages", connect.NewServerStreamHandler, r.listPackages, options)
 	handle(mux, registryService, "GetPackage", connect.NewUnaryHandler, r.getPackage, options)
@@ -49,7 +48,7 @@ func Registry(c *catalog.Catalog) (http.Handler, error) {
 	handle(mux, registryService, "GetLatestChannelEntriesThatProvide", connect.NewServerStreamHandler, r.getLatestChannelEntriesThatProvide, options)
 	handle(mux, registryService, "GetDefaultBundleThatProvides", connect.NewUnaryHandler, r.getDefaultBundleThatProvides, options)
 	handle(mux, experimentalService, "ExperimentalListPackageCustomSchemas", connect.NewServerStreamHandler, r.listCustomSchemas, options)
-	mux.Handle(grpchealth.NewHandler(healthy(names), options))
+	healthy(names).handle(mux, options)
 	reflection(names).handle(mux, options)
 	return onlyHTTP2(mux), nil
 }
@@ -75,22 +74,6 @@ const (
 func handle[F any](mux *http.ServeMux, service, method string, newHandler func(string, F, ...connect.HandlerOption) *connect.Handler, f F, options connect.HandlerOption) {
 	procedure := "/" + service + "/" + method
 	mux.Handle(procedure, newHandler(procedure, f, options))
-}
-
-// healthy are the services that exist. They are always healthy; "" is the server itself.
-type healthy []string
-
-// Check implements grpchealth.Checker.
-func (h healthy) Check(_ context.Context, r *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
-	if r.Service != "" && !slices.Contains(h, r.Service) {
-		return nil, connect.NewError(connect.CodeNotFound, errors.New("unknown service"))
-	}
-	return &grpchealth.CheckResponse{Status: grpchealth.StatusServing}, nil
-}
-
-// Watch implements grpchealth.Watcher. Nothing ever changes.
-func (h healthy) Watch(context.Context, *grpchealth.CheckRequest, func()) (stop func(), err error) {
-	return func() {}, nil
 }
 
 // endWithServer ends streams when the server stops, with the code Unavailable.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
@@ -156,17 +155,6 @@ package p: channel b has the entry z without a bundle
 package p: bundle w: `
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
-	}
-}
-
-func TestHealthOfRegistry(t *testing.T) {
-	t.Parallel()
-	c := connect(t, read(t, text))
-	for _, service := range []string{"", "api.Registry"} {
-		got, err := grpc_health_v1.NewHealthClient(c).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: service})
-		if err != nil || got.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
-			t.Errorf("got %v, %v", got, err)
-		}
 	}
 }
 

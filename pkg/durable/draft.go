@@ -33,7 +33,7 @@ func (f Folder) draft(dir string, mode fs.FileMode) (*Draft, error) {
 	for {
 		d := &Draft{folder: f, name: path.Join(dir, tempPrefix+rand.Text())}
 		var err error
-		if d.file, err = f.Root.OpenFile(d.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode); err != nil {
+		if d.file, err = regular.Create(f.Root, d.name, mode); err != nil {
 			return nil, err
 		}
 		if d.claim() {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -37,22 +38,17 @@ func blobDir(algorithm digest.Algorithm) string {
 	return ocispec.ImageBlobsDir + "/" + algorithm.String()
 }
 
-// blobName checks the digest and returns its BlobPath.
-func blobName(d digest.Digest) (string, error) {
-	if err := CheckDigest(d); err != nil {
-		return "", err
-	}
-	return BlobPath(d), nil
-}
-
 // Size returns the size of the blob d in bytes, and whether the layout has it. The content is not
 // checked.
 func (l *Layout) Size(d digest.Digest) (int64, bool) {
-	name, err := blobName(d)
+	if CheckDigest(d) != nil {
+		return 0, false
+	}
+	folder, err := l.folder(d.Algorithm())
 	if err != nil {
 		return 0, false
 	}
-	info, err := l.root.Lstat(name)
+	info, err := folder.Root.Lstat(d.Encoded())
 	if err != nil || !info.Mode().IsRegular() {
 		return 0, false
 	}
@@ -69,22 +65,27 @@ func (l *Layout) Has(desc ocispec.Descriptor) bool {
 // has another length, the error is a *CorruptError. If it is read from offset 0 and has another
 // digest, the stream ends with a *CorruptError instead of io.EOF.
 func (l *Layout) Blob(ctx context.Context, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error) {
-	name, err := blobName(desc.Digest)
-	if err != nil {
+	if err := CheckDigest(desc.Digest); err != nil {
 		return nil, err
 	}
-	f, info, err := regular.Open(l.root, name)
+	var f *os.File
+	var info fs.FileInfo
+	folder, err := l.folder(desc.Digest.Algorithm())
+	if err == nil {
+		f, info, err = regular.Open(folder.Root, desc.Digest.Encoded())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading blob %s of %s: %w", desc.Digest, l.root.Name(), err)
 	}
+	where := l.path(BlobPath(desc.Digest))
 	if info.Size() != desc.Size {
-		err := &CorruptError{Digest: desc.Digest, Where: l.path(name), Problem: fmt.Sprintf("it has %d bytes instead of %d", info.Size(), desc.Size)}
+		err := &CorruptError{Digest: desc.Digest, Where: where, Problem: fmt.Sprintf("it has %d bytes instead of %d", info.Size(), desc.Size)}
 		return nil, errors.Join(err, f.Close())
 	}
 	if _, err := f.Seek(offset, io.SeekStart); err != nil {
 		return nil, errors.Join(fmt.Errorf("reading blob %s of %s from byte %d: %w", desc.Digest, l.root.Name(), offset, err), f.Close())
 	}
-	body, err := Rest(ctx, f, desc, offset, l.path(name))
+	body, err := Rest(ctx, f, desc, offset, where)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -154,11 +155,14 @@ func (l *Layout) Read(ctx context.Context, desc ocispec.Descriptor, limit int64)
 // Remove deletes a blob, for example one that is corrupt. A blob that does not exist is not an
 // error.
 func (l *Layout) Remove(desc ocispec.Descriptor) error {
-	name, err := blobName(desc.Digest)
-	if err != nil {
+	if err := CheckDigest(desc.Digest); err != nil {
 		return err
 	}
-	if err := l.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	folder, err := l.folder(desc.Digest.Algorithm())
+	if err == nil {
+		err = folder.Root.Remove(desc.Digest.Encoded())
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing blob %s of %s: %w", desc.Digest, l.root.Name(), err)
 	}
 	return nil

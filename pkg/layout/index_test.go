@@ -109,8 +109,11 @@ func FuzzIndex(f *testing.F) {
 			return
 		}
 		for _, m := range index.Manifests {
-			if name, err := blobName(m.Digest); err != nil || strings.Contains(name, "..") || strings.Count(name, "/") != 2 {
-				t.Fatalf("accepted digest %q, whose file is %q (%v)", m.Digest, name, err)
+			if err := CheckDigest(m.Digest); err != nil {
+				t.Fatalf("accepted digest %q: %v", m.Digest, err)
+			}
+			if name := BlobPath(m.Digest); strings.Contains(name, "..") || strings.Count(name, "/") != 2 {
+				t.Fatalf("accepted digest %q, whose file is %q", m.Digest, name)
 			}
 		}
 		written, err := EncodeIndex(index)

@@ -33,8 +33,9 @@ import (
 // A Layout is an OCI image layout in a folder. The folder stays open until the Layout is garbage
 // collected.
 type Layout struct {
-	root *os.Root
-	disk durable.Folder // root, for writing
+	root    *os.Root
+	disk    durable.Folder // root, for writing
+	folders folders
 }
 
 // Options configure how a layout is written.

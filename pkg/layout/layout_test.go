@@ -294,7 +294,7 @@ func TestCreateAndOpen(t *testing.T) {
 
 func TestStaleFilesAreRemoved(t *testing.T) {
 	l, dir := newLayout(t)
-	if _, err := l.draft("blobs/sha256"); err != nil { // of a killed run
+	if _, err := l.draft(digest.SHA256); err != nil { // of a killed run
 		t.Fatal(err)
 	}
 	draft := files(t, dir)[0]
@@ -320,8 +320,11 @@ func TestStaleFilesAreRemoved(t *testing.T) {
 // ones: only the process that has the lock writes, so they belong to killed runs.
 func TestLockRemovesWhatDeadRunsLeft(t *testing.T) {
 	l, dir := newLayout(t)
-	for _, in := range []string{".", "blobs/sha256", "blobs/sha512"} {
-		if _, err := l.draft(in); err != nil { // of a killed run
+	if _, err := l.disk.Draft("."); err != nil { // of a killed run
+		t.Fatal(err)
+	}
+	for _, of := range []digest.Algorithm{digest.SHA256, digest.SHA512} {
+		if _, err := l.draft(of); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -333,7 +336,7 @@ func TestLockRemovesWhatDeadRunsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := again.draft("blobs/sha256")
+	live, err := again.draft(digest.SHA256)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"path"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -21,8 +20,7 @@ import (
 // durable, unless Options.NoSync is set. A blob that already exists in its full length is not read
 // again. The caller closes r.
 func (l *Layout) Put(ctx context.Context, desc ocispec.Descriptor, r io.Reader) error {
-	name, err := blobName(desc.Digest)
-	if err != nil {
+	if err := CheckDigest(desc.Digest); err != nil {
 		return err
 	}
 	if l.Has(desc) {
@@ -36,10 +34,10 @@ func (l *Layout) Put(ctx context.Context, desc ocispec.Descriptor, r io.Reader) 
 	if err != nil {
 		return err
 	}
-	d, err := l.draft(path.Dir(name))
+	d, err := l.draft(desc.Digest.Algorithm())
 	if err == nil {
-		_, err = io.Copy(d, body)
-		err = end(ctx, d, name, err)
+		_, err = io.CopyBuffer(d, body, make([]byte, min(desc.Size+1, maxCopy)))
+		err = end(ctx, d, desc.Digest.Encoded(), err)
 	}
 	if err != nil {
 		return fmt.Errorf("writing blob %s to %s: %w", desc.Digest, l.root.Name(), err)
@@ -47,16 +45,19 @@ func (l *Layout) Put(ctx context.Context, desc ocispec.Descriptor, r io.Reader) 
 	return nil
 }
 
+// maxCopy is the size of the buffer for content, in bytes. Most of what a cache gets is far smaller.
+const maxCopy = 32 << 10
+
 // Write stores what write writes as a blob, and returns its digest (sha256) and size. If write
 // returns an error, nothing is stored.
 func (l *Layout) Write(ctx context.Context, mediaType string, write func(io.Writer) error) (ocispec.Descriptor, error) {
 	var desc ocispec.Descriptor
-	d, err := l.draft(blobDir(digest.SHA256))
+	d, err := l.draft(digest.SHA256)
 	if err == nil {
 		w := &hashing{ctx: ctx, to: d, hash: sha256.New()}
 		err = write(w)
 		desc = ocispec.Descriptor{MediaType: mediaType, Digest: digest.NewDigest(digest.SHA256, w.hash), Size: w.n}
-		err = end(ctx, d, BlobPath(desc.Digest), err)
+		err = end(ctx, d, desc.Digest.Encoded(), err)
 	}
 	if err != nil {
 		return ocispec.Descriptor{}, fmt.Errorf("writing a blob to %s: %w", l.root.Name(), err)
@@ -82,16 +83,22 @@ func (w *hashing) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// draft starts a blob in dir, which it creates if necessary.
-func (l *Layout) draft(dir string) (*durable.Draft, error) {
-	d, err := l.disk.Draft(dir)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return d, err
+// draft starts a blob in the folder of an algorithm, which it creates if necessary.
+func (l *Layout) draft(a digest.Algorithm) (*durable.Draft, error) {
+	folder, err := l.folder(a)
+	if err == nil {
+		var d *durable.Draft
+		if d, err = folder.Draft("."); err == nil {
+			return d, nil
+		}
 	}
-	if err := errors.Join(l.root.MkdirAll(dir, 0o755), l.disk.Sync(path.Dir(dir))); err != nil {
+	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return l.disk.Draft(dir)
+	if folder, err = l.createFolder(a); err != nil {
+		return nil, err
+	}
+	return folder.Draft(".")
 }
 
 // end gives the draft its name. If err or ctx reports that it is not complete, it deletes the

@@ -62,6 +62,12 @@ func Edit(folder *os.Root, name string, flag int, perm fs.FileMode) (*os.File, e
 	return f, nil
 }
 
+// Create makes a new file below folder to write and to read it. Without nonblock, Go makes four more system calls
+// to find out that a file never blocks.
+func Create(folder *os.Root, name string, perm fs.FileMode) (*os.File, error) {
+	return folder.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|nonblock, perm)
+}
+
 // Read reads a regular file of at most limit bytes.
 func Read(folder *os.Root, name string, limit int64) ([]byte, error) {
 	f, info, err := Open(folder, name)

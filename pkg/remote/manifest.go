@@ -102,7 +102,7 @@ func (c *Client) head(ctx context.Context, at hostRef) (ocispec.Descriptor, erro
 		Digest:    digest.Digest(resp.Header.Get("Docker-Content-Digest")),
 		Size:      resp.ContentLength,
 	}
-	if desc.Digest.Validate() != nil || desc.Size <= 0 || desc.MediaType == "" {
+	if !reference.IsKnownDigest(desc.Digest) || desc.Size <= 0 || desc.MediaType == "" {
 		return ocispec.Descriptor{}, errNoDigest
 	}
 	if at.ref.Digest != "" && desc.Digest != at.ref.Digest {
@@ -131,17 +131,19 @@ func (c *Client) get(ctx context.Context, at hostRef) (ocispec.Descriptor, []byt
 		e.Hint = "build or push the image again with a current tool"
 		return none, nil, e
 	}
-	if named := digest.Digest(resp.Header.Get("Docker-Content-Digest")); named != "" {
+	named, got := digest.Digest(resp.Header.Get("Docker-Content-Digest")), at.ref.Digest
+	if named != "" {
 		if err := matches(named, raw); err != nil {
 			return none, nil, at.h.failure(r, fmt.Errorf("the registry returns %s as its digest, but %w", named, err))
 		}
 	}
-	algorithm := digest.SHA256
-	if at.ref.Digest != "" {
-		if err := matches(at.ref.Digest, raw); err != nil {
+	if got != "" && got != named {
+		if err := matches(got, raw); err != nil {
 			return none, nil, at.h.failure(r, err)
 		}
-		algorithm = at.ref.Digest.Algorithm()
+	}
+	if got == "" {
+		got = digest.FromBytes(raw)
 	}
 	// The manifest's own media type is covered by its digest.
 	var own struct {
@@ -150,12 +152,12 @@ func (c *Client) get(ctx context.Context, at hostRef) (ocispec.Descriptor, []byt
 	if json.Unmarshal(raw, &own) == nil && own.MediaType != "" {
 		typ = own.MediaType
 	}
-	return ocispec.Descriptor{MediaType: typ, Digest: algorithm.FromBytes(raw), Size: int64(len(raw))}, raw, nil
+	return ocispec.Descriptor{MediaType: typ, Digest: got, Size: int64(len(raw))}, raw, nil
 }
 
 // matches compares raw with a digest from elsewhere.
 func matches(want digest.Digest, raw []byte) error {
-	if want.Validate() != nil {
+	if !reference.IsKnownDigest(want) {
 		return fmt.Errorf("that is an unknown kind of digest: %w", ErrMismatch)
 	}
 	if got := want.Algorithm().FromBytes(raw); got != want {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
@@ -64,19 +63,14 @@ type resolvedImage struct {
 func (g *manifestGraph) resolveAll(ctx context.Context, all []*imageRequest, opts Options) ([]resolvedImage, error) {
 	out := make([]resolvedImage, len(all))
 	var done atomic.Int64
-	var group errgroup.Group
-	group.SetLimit(opts.Jobs)
-	for i, w := range all {
-		group.Go(func() error {
-			d, err := g.resolveRequest(ctx, w)
-			out[i] = resolvedImage{request: w, digest: d, err: err}
-			if n := done.Add(1); opts.Progress != nil {
-				opts.Progress(int(n), len(all))
-			}
-			return ctx.Err()
-		})
-	}
-	if err := group.Wait(); err != nil {
+	inTurn(len(all), opts.Jobs, func(i int) {
+		d, err := g.resolveRequest(ctx, all[i])
+		out[i] = resolvedImage{request: all[i], digest: d, err: err}
+		if n := done.Add(1); opts.Progress != nil {
+			opts.Progress(int(n), len(all))
+		}
+	})
+	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	// A digest that is missing in one repository may have been read from another in the meantime.

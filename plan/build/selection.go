@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
+	"sync/atomic"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
@@ -148,19 +148,25 @@ func each(ctx context.Context, n int, do func(ctx context.Context, i int) error)
 // eachOf is each with a number of calls at the same time.
 func eachOf(ctx context.Context, n, jobs int, do func(ctx context.Context, i int) error) error {
 	problems := make([]error, n)
-	var g errgroup.Group
-	g.SetLimit(jobs)
-	for i := range n {
-		g.Go(func() error {
-			problems[i] = do(ctx, i)
-			return nil
-		})
-	}
-	_ = g.Wait() // the functions return no error
+	inTurn(n, jobs, func(i int) { problems[i] = do(ctx, i) })
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return errors.Join(problems...)
+}
+
+// inTurn calls do for 0 to n-1 in jobs goroutines. One goroutine for each call would grow its stack for each.
+func inTurn(n, jobs int, do func(i int)) {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(n, jobs) {
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				do(int(i))
+			}
+		})
+	}
+	group.Wait()
 }
 
 // notesOnUnknownOperators returns notes on installed operators that no catalog of the configuration

@@ -4,9 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/checker"
+	"cel.dev/cel-go/common/containers"
+	"cel.dev/cel-go/common/decls"
+	"cel.dev/cel-go/common/functions"
+	"cel.dev/cel-go/common/stdlib"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/interpreter"
+	"cel.dev/cel-go/parser"
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
@@ -15,21 +21,79 @@ import (
 // A language compiles the rules of cel constraints in the environment of OLM (operator-framework/api,
 // pkg/constraints): the standard functions and macros, semver_compare, and the variable properties, a
 // list of maps with type and value. It is not safe for concurrent use.
+//
+// It is what cel.Env consists of. That package also links the compiler of protobuf descriptions, which
+// takes milliseconds whenever the program starts.
 type language struct {
-	env  *cel.Env
-	left uint64 // cost units that all rules together may still use
+	parser      *parser.Parser
+	checker     *checker.Env
+	interpreter interpreter.Interpreter
+	adapter     types.Adapter
+	left        uint64 // cost units that all rules together may still use
 }
 
 func newLanguage() (*language, error) {
-	env, err := cel.NewEnv(
-		cel.Variable("properties", cel.ListType(cel.MapType(cel.StringType, cel.AnyType))),
-		cel.Function("semver_compare", cel.Overload("semver_compare",
-			[]*cel.Type{cel.AnyType, cel.AnyType}, cel.IntType, cel.BinaryBinding(semverCompare))),
-	)
+	registry, err := types.NewRegistry()
 	if err != nil {
 		return nil, err
 	}
-	return &language{env: env, left: maxCostAll}, nil
+	l := &language{adapter: registry, left: maxCostAll}
+	if l.parser, err = parser.NewParser(parser.Macros(macros()...)); err != nil {
+		return nil, err
+	}
+	compare, err := decls.NewFunction("semver_compare", decls.Overload("semver_compare",
+		[]*types.Type{types.AnyType, types.AnyType}, types.IntType, decls.BinaryBinding(semverCompare)))
+	if err != nil {
+		return nil, err
+	}
+	known := append(stdlib.Functions(), compare)
+	if l.checker, err = newChecker(registry, known); err != nil {
+		return nil, err
+	}
+	var overloads []*functions.Overload
+	for _, f := range known {
+		bound, err := f.Bindings()
+		if err != nil {
+			return nil, err
+		}
+		overloads = append(overloads, bound...)
+	}
+	dispatcher := interpreter.NewDispatcher()
+	if err := dispatcher.Add(overloads...); err != nil {
+		return nil, err
+	}
+	l.interpreter = interpreter.NewInterpreter(dispatcher, containers.DefaultContainer, registry, registry,
+		interpreter.NewAttributeFactory(containers.DefaultContainer, registry, registry))
+	return l, nil
+}
+
+// macros are those of cel.Env: all of the standard but existsOne, a newer name of exists_one.
+func macros() []parser.Macro {
+	return []parser.Macro{
+		parser.HasMacro, parser.AllMacro, parser.ExistsMacro, parser.ExistsOneMacro,
+		parser.MapMacro, parser.MapFilterMacro, parser.FilterMacro,
+	}
+}
+
+// newChecker returns what checks the types of rules with these functions.
+func newChecker(registry *types.Registry, known []*decls.FunctionDecl) (*checker.Env, error) {
+	c, err := checker.NewEnv(containers.DefaultContainer, registry)
+	if err != nil {
+		return nil, err
+	}
+	properties := decls.NewVariable("properties", types.NewListType(types.NewMapType(types.StringType, types.AnyType)))
+	if err := c.AddIdents(properties); err != nil {
+		return nil, err
+	}
+	for _, f := range known {
+		if f.IsDeclarationDisabled() {
+			continue
+		}
+		if err := c.AddFunctions(f); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
 }
 
 // properties returns a bundle's properties for rules: a list of maps with type and value. The two
@@ -46,7 +110,7 @@ func (l *language) properties(b *catalog.Bundle) ref.Val {
 		}
 		list = append(list, map[string]any{"type": p.Type, "value": value})
 	}
-	return l.env.CELTypeAdapter().NativeToValue(list)
+	return l.adapter.NativeToValue(list)
 }
 
 // semverCompare compares two versions as github.com/blang/semver does, parsing them tolerantly:

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"strings"
 
-	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
+	"cel.dev/cel-go/interpreter"
 )
 
 // Limits on rules, since anyone can write a catalog. Costs are units of cel-go, about 100 ns of one
@@ -44,9 +45,9 @@ func (l *language) spend(units uint64) bool {
 
 // checkForm limits the literals of a rule before its types are checked: the time for that grows with
 // the third power of the depth of nested lists, and doubles with every nested map.
-func (l *language) checkForm(parsed *cel.Ast) error {
+func (l *language) checkForm(parsed *ast.AST) error {
 	var lists, maps uint64
-	ast.PostOrderVisit(parsed.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+	ast.PostOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
 		case ast.ListKind:
 			lists++
@@ -63,13 +64,20 @@ func (l *language) checkForm(parsed *cel.Ast) error {
 	return nil
 }
 
-// options are the limits of one evaluation. The size limit is for values that grow: parts of them can
+// limits are the limits of one evaluation. The size limit is for values that grow: parts of them can
 // be shared, so that they are far larger than the memory they use.
-func options() []cel.ProgramOption {
-	return []cel.ProgramOption{
-		cel.CostLimit(maxCost), cel.CostTracking(callCost{}),
-		cel.MemoryLimit(maxSize), cel.MemoryTracking(types.MemoryTrackerSizeCalculator(sizeCalculator())),
+func limits() ([]interpreter.PlannerOption, error) {
+	used, err := cost.NewTracker(callCost{}, cost.TrackerLimit(maxCost))
+	if err != nil {
+		return nil, err
 	}
+	memory := func() (*types.MemoryTracker, error) {
+		return types.NewMemoryTracker(types.MemoryTrackerSizeCalculator(sizeCalculator()), types.MemoryTrackerLimit(maxSize)), nil
+	}
+	return []interpreter.PlannerOption{
+		interpreter.CostObserver(interpreter.CostTrackerFactory(used.Clone)),
+		interpreter.MemoryObserver(interpreter.MemoryTrackerFactory(memory)),
+	}, nil
 }
 
 // sizeCalculator returns cel-go's calculator for values of up to maxSize elements. Its own limits are too

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/checker"
+	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/cost"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
@@ -14,7 +16,7 @@ import (
 // A rule is the compiled rule of a cel constraint.
 type rule struct {
 	language *language
-	program  cel.Program
+	program  interpreter.InterpretableV2
 	err      error // the first error of an evaluation
 }
 
@@ -26,21 +28,26 @@ func (l *language) compile(text string) (*rule, error) {
 	if !l.spend(compileCost * uint64(len(text))) {
 		return nil, errCost
 	}
-	parsed, issues := l.env.Parse(text)
-	if err := firstIssue(issues); err != nil {
+	source := common.NewTextSource(text)
+	parsed, found := l.parser.Parse(source)
+	if err := firstIssue(found); err != nil {
 		return nil, err
 	}
 	if err := l.checkForm(parsed); err != nil {
 		return nil, err
 	}
-	checked, issues := l.env.Check(parsed)
-	if err := firstIssue(issues); err != nil {
+	checked, found := checker.Check(parsed, source, l.checker)
+	if err := firstIssue(found); err != nil {
 		return nil, err
 	}
-	if result := checked.OutputType(); result != types.BoolType {
+	if result := checked.GetType(checked.Expr().ID()); result != types.BoolType {
 		return nil, fmt.Errorf("its result has the type %s, but must be bool", result)
 	}
-	program, err := l.env.Program(checked, options()...)
+	options, err := limits()
+	if err != nil {
+		return nil, err
+	}
+	program, err := l.interpreter.NewInterpretable(checked, options...)
 	if err != nil {
 		return nil, err
 	}
@@ -48,11 +55,11 @@ func (l *language) compile(text string) (*rule, error) {
 }
 
 // firstIssue returns the first problem that the parser or the checker found, in one line.
-func firstIssue(issues *cel.Issues) error {
-	if issues == nil || len(issues.Errors()) == 0 {
+func firstIssue(found *common.Errors) error {
+	if len(found.GetErrors()) == 0 {
 		return nil
 	}
-	first := issues.Errors()[0]
+	first := found.GetErrors()[0]
 	message, _, _ := strings.Cut(first.Message, "\n")
 	if first.Location.Line() < 1 {
 		return errors.New(message) // about the rule as a whole
@@ -69,18 +76,36 @@ func (r *rule) holds(properties ref.Val) bool {
 	return err == nil && value == types.True
 }
 
-func (r *rule) evaluate(properties ref.Val) (ref.Val, error) {
+// evaluate evaluates the rule. The interpreter panics at a limit, also in the functions of cel-go.
+func (r *rule) evaluate(properties ref.Val) (value ref.Val, err error) {
 	if r.language.left == 0 {
 		return nil, errCost
 	}
-	value, details, err := r.program.Eval(map[string]any{"properties": properties})
-	if details != nil && details.ActualCost() != nil {
-		r.language.spend(*details.ActualCost())
+	frame, err := interpreter.NewExecutionFrame(map[string]any{"properties": properties})
+	if err != nil {
+		return nil, err
 	}
-	if canceled := (interpreter.EvalCancelledError{}); errors.As(err, &canceled) {
-		return nil, errCost
+	defer func() {
+		if used := frame.CostTracker(); used != nil {
+			r.language.spend(used.ActualCost())
+		}
+		switch cause := recover().(type) {
+		case nil:
+		case interpreter.EvalCancelledError, cost.LimitExceededError:
+			value, err = nil, errCost
+		default:
+			value, err = nil, fmt.Errorf("internal error: %v", cause)
+		}
+		frame.Close()
+	}()
+	value = r.program.Exec(frame)
+	if failed, ok := value.(*types.Err); ok {
+		if errors.As(failed, &interpreter.EvalCancelledError{}) {
+			return nil, errCost
+		}
+		return nil, failed
 	}
-	return value, err
+	return value, nil
 }
 
 // ruleMatch matches bundles for which a rule holds.

@@ -1,0 +1,40 @@
+package mirror
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// maxReadManifests limits the manifests in memory, in bytes: some 3,000.
+const maxReadManifests = 4 << 20
+
+// readManifests are manifests that this process has read and compared with their digests. Planning reads a
+// manifest, and copying needs it again: a file of the cache takes ten system calls.
+type readManifests struct {
+	mu   sync.Mutex
+	raw  map[digest.Digest][]byte
+	size int
+}
+
+// add keeps a manifest if there is room.
+func (r *readManifests) add(d digest.Digest, raw []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, known := r.raw[d]; known || r.size+len(raw) > maxReadManifests {
+		return
+	}
+	if r.raw == nil {
+		r.raw = map[digest.Digest][]byte{}
+	}
+	r.raw[d] = slices.Clip(raw)
+	r.size += len(raw)
+}
+
+// find returns a manifest, or nil.
+func (r *readManifests) find(d digest.Digest) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.raw[d]
+}

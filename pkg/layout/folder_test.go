@@ -1,0 +1,73 @@
+package layout
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+)
+
+// TestFolderIsRemoved removes the blobs of an open layout, as users remove those of a cache, and once more after another
+// layout has filled the folder.
+func TestFolderIsRemoved(t *testing.T) {
+	t.Parallel()
+	l, dir := newLayout(t)
+	blob, other := describe("content"), describe("other")
+	for range 3 {
+		if err := l.Put(t.Context(), blob, strings.NewReader("content")); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Check(t.Context(), blob, nil); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(BlobPath(blob.Digest)))); err != nil || info.Size() != blob.Size {
+			t.Errorf("the blob is not in the folder: %v, %v", info, err)
+		}
+		if err := os.RemoveAll(filepath.Join(dir, "blobs")); err != nil {
+			t.Fatal(err)
+		}
+		if l.Has(blob) {
+			t.Error("the layout still has the blob")
+		}
+		if _, err := l.Blob(t.Context(), blob, 0); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("reading it: %v", err)
+		}
+		if err := l.Remove(blob); err != nil {
+			t.Errorf("removing it: %v", err)
+		}
+		if again, err := Open(dir); err != nil {
+			t.Fatal(err)
+		} else if err := again.Put(t.Context(), other, strings.NewReader("other")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	written, err := l.Write(t.Context(), "", func(w io.Writer) error {
+		_, err := io.WriteString(w, "other")
+		return err
+	})
+	if err != nil || written.Digest != other.Digest || !l.Has(other) {
+		t.Errorf("Write = %v, %v", written, err)
+	}
+}
+
+// TestOtherAlgorithm stores a blob whose folder does not exist at first.
+func TestOtherAlgorithm(t *testing.T) {
+	t.Parallel()
+	l, _ := newLayout(t)
+	blob := describe("content")
+	blob.Digest = digest.SHA512.FromString("content")
+	if l.Has(blob) {
+		t.Error("an empty layout has the blob")
+	}
+	if err := l.Put(t.Context(), blob, strings.NewReader("content")); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Check(t.Context(), blob, nil); err != nil {
+		t.Error(err)
+	}
+}
