@@ -224,7 +224,60 @@ func TestDamaged(t *testing.T) {
 	if _, err := New(from, "oc-mirror"); err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("an altered manifest: %v", err)
 	}
-	if _, err := ocarchive.Open(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("nothing: %v", err)
+	for _, path := range []string{t.TempDir(), file} {
+		if _, err := ocarchive.Open(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("nothing: %v", err)
+		}
+	}
+}
+
+// TestWholeCatalog checks that a catalog that is mirrored as it is tells what its images are: oc mirror copies the files of its image, which
+// may be YAML. An image with a short name is in the repository that oc mirror gives it.
+func TestWholeCatalog(t *testing.T) {
+	t.Parallel()
+	o := newOCMirror(t)
+	original := o.tag("acme/operator-index", "v4.20", o.image("acme/operator-index", "all packages").Digest)
+	bundle := o.tag("lantern/bundle", "", o.image("lantern/bundle", "bundle").Digest)
+	o.tag("lantern/operand", "2", o.image("lantern/operand", "operand").Digest)
+	short := o.tag("pump", "1", o.image("pump", "pump").Digest)
+	o.tag("pump", "sha256-"+short.Encoded()+".sig", o.image("pump", "signature").Digest)
+	below := "operator-catalogs/operator-index/" + original.Encoded() + "/catalog-config/configs/"
+	o.work[below+"lantern/catalog.yaml"] = []byte(`---
+schema: olm.package
+name: lantern
+defaultChannel: stable
+---
+schema: olm.bundle
+name: lantern.v1.0.0
+package: lantern
+image: registry.example.com/lantern/bundle@` + string(bundle) + `
+relatedImages:
+- name: operand
+  image: registry.example.com/lantern/operand:2
+- image: acme/pump:1
+`)
+	o.work[below+"tidewater/index.json"] = []byte(`{"schema":"olm.package","name":"tidewater","defaultChannel":"fast"}`)
+	o.work[below+".indexignore"] = []byte("README.md\n")
+	o.work[below+"README.md"] = []byte("# Operators: what they do\n")
+	config := strings.Replace(strings.Split(configuration, "  additionalImages:")[0], "    packages:\n    - name: lantern\n", "    full: true\n", 1)
+	c := converted(t, o.archive(config, 1<<30))
+	want := map[string]string{
+		"acme/operator-index:v4.20": "catalog registry.example.com/acme/operator-index:v4.20",
+		"lantern/bundle:":           "bundle registry.example.com/lantern/bundle",
+		"lantern/operand:2":         "related registry.example.com/lantern/operand:2",
+		"pump:1":                    "related docker.io/acme/pump:1",
+		"pump:":                     "signature docker.io/acme/pump:sha256-" + short.Encoded() + ".sig",
+	}
+	if diff := cmp.Diff(want, listed(c.Plan)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]plan.Package{{Name: "lantern", DefaultChannel: "stable"}, {Name: "tidewater", DefaultChannel: "fast"}}, c.Plan.Catalogs[0].Packages); diff != "" || len(c.Plan.Notes) > 0 {
+		t.Errorf("%s%q", diff, c.Plan.Notes)
+	}
+
+	o.work[below+"tidewater/index.json"] = []byte(`{"schema":"olm.package",`)
+	o.wanted[original] = true
+	if c := converted(t, o.archive(config, 1<<30)); len(c.Plan.Notes) != 1 || !strings.Contains(c.Plan.Notes[0], "configs/tidewater/index.json") {
+		t.Errorf("a damaged file of a catalog: %q", c.Plan.Notes)
 	}
 }
