@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -62,7 +62,7 @@ func (o *ocMirrorCache) archive(configuration string) (dir string) {
 	}
 	stored, err := o.cache.Keep()
 	check(err)
-	defer os.RemoveAll(stored)
+	defer func() { check(os.RemoveAll(stored)) }()
 	var text bytes.Buffer
 	w := tar.NewWriter(&text)
 	now := time.Date(2026, time.Month(o.month), 1, 12, 0, 0, 0, time.UTC)
@@ -89,7 +89,7 @@ func (o *ocMirrorCache) archive(configuration string) (dir string) {
 	check(w.Close())
 	dir = o.path(fmt.Sprint("disk", o.month))
 	check(os.Mkdir(dir, 0o755))
-	check(os.WriteFile(path.Join(dir, "mirror_000001.tar"), text.Bytes(), 0o600))
+	check(os.WriteFile(filepath.Join(dir, "mirror_000001.tar"), text.Bytes(), 0o600))
 	return dir
 }
 

@@ -1,6 +1,9 @@
 package convert
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -279,5 +282,48 @@ relatedImages:
 	o.wanted[original] = true
 	if c := converted(t, o.archive(config, 1<<30)); len(c.Plan.Notes) != 1 || !strings.Contains(c.Plan.Notes[0], "configs/tidewater/index.json") {
 		t.Errorf("a damaged file of a catalog: %q", c.Plan.Notes)
+	}
+}
+
+// TestCharts checks that the charts of repositories, which are in archives, tell the registries of their images.
+func TestCharts(t *testing.T) {
+	t.Parallel()
+	o := newOCMirror(t)
+	for _, repository := range []string{"web/front", "web/back", "web/twice", "web/other"} {
+		o.tag(repository, "2.0", o.image(repository, repository).Digest)
+	}
+	var packed bytes.Buffer
+	zipped := gzip.NewWriter(&packed)
+	files := tar.NewWriter(zipped)
+	for name, text := range map[string]string{
+		"web/templates/deployment.yaml": "        image: \"quay.io/web/front:{{ .Chart.AppVersion }}\"\n        args: [--sidecar=ghcr.io/web/twice:2.0]\n",
+		"web/charts/back/values.yaml":   "back:\n  image:\n    registry: registry.example.com:5000\n    repository: web/back\n    tag: \"2.0\"\n",
+		"web/values.yaml":               "image: docker.io/web/twice:2.0\n",
+		"web/README.md":                 "docker.io/web/other:2.0\n",
+	} {
+		if err := files.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Mode: 0o644, Typeflag: tar.TypeReg}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := files.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(files.Close(), zipped.Close()); err != nil {
+		t.Fatal(err)
+	}
+	o.work["helm/charts/web-0.1.0.tgz"] = packed.Bytes()
+	o.work["helm/charts/damaged-0.1.0.tgz"] = packed.Bytes()[:40]
+	c := converted(t, o.archive("kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: {}\n", 1<<30))
+	want := map[string]string{
+		"web/front:2.0": "additional quay.io/web/front:2.0",
+		"web/back:2.0":  "additional registry.example.com:5000/web/back:2.0",
+		"web/twice:2.0": "additional unknown.invalid/web/twice:2.0",
+		"web/other:2.0": "additional unknown.invalid/web/other:2.0",
+	}
+	if diff := cmp.Diff(want, listed(c.Plan)); diff != "" {
+		t.Error(diff)
+	}
+	if n := c.Plan.Notes; len(n) != 2 || !strings.Contains(n[0], "damaged-0.1.0.tgz in the archive cannot be read") || !strings.Contains(n[1], "2 images came from") {
+		t.Errorf("notes %q", n)
 	}
 }

@@ -61,7 +61,7 @@ func namesOf(from *ocarchive.Archive, config *imageset.Config, tags []ocarchive.
 			return nil, err
 		}
 	}
-	return n, nil
+	return n, n.addCharts(tags)
 }
 
 // addSource records where the image of a reference is in a mirror.
