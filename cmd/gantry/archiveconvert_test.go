@@ -3,7 +3,9 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -167,4 +169,30 @@ func TestImportConverted(t *testing.T) {
 	// Alone, the second one has only what is new.
 	o.says(o.looked(exitPartial, "archive", "convert", "file://"+second, "--to", o.path("alone")).stderr, "1 of 2 images are incomplete and left out, such as tools/shell:2")
 	check(o.path("alone"), "/alone", map[string]bool{"tools/new:1": true})
+
+	// A flipped bit is found, in a layer as in a manifest.
+	layers, err := image.Layers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer, err := layers[0].Compressed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(layer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"layer": content, "manifest": get(t, o.cache, "tools/new", "1").raw} {
+		raw, err := os.ReadFile(filepath.Join(second, "mirror_000001.tar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw[bytes.Index(raw, content)+len(content)/2] ^= 1
+		damaged := o.path("damaged " + name)
+		if err := errors.Join(os.Mkdir(damaged, 0o755), os.WriteFile(filepath.Join(damaged, "mirror_000001.tar"), raw, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		o.refuseLook(exitMismatch, []string{"damaged", "copy the files again"}, "archive", "convert", "file://"+first, "file://"+damaged, "--to", o.path("none"))
+	}
 }
