@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/ocarchive"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
@@ -85,7 +86,7 @@ func ConvertArchive(ctx context.Context, o ConvertArchiveOptions) (*ConvertedArc
 		return nil, env.InputHint("name the folder with mirror_000001.tar, or with the cache of oc mirror (--cache-dir)", "%w", err)
 	}
 	if err != nil {
-		return nil, advice.New(advice.Mismatch, "copy the files again from where oc mirror wrote them", "%w", err)
+		return nil, advice.New(advice.Mismatch, copyHint, "%w", err)
 	}
 	defer func() { _ = from.Close() }() // only read from
 	c, err := convert.New(from, o.Name)
@@ -110,7 +111,10 @@ func ConvertArchive(ctx context.Context, o ConvertArchiveOptions) (*ConvertedArc
 	return result, nil
 }
 
-const earlierHint = "name the folders of earlier archives before it, or the cache of oc mirror at this site"
+const (
+	earlierHint = "name the folders of earlier archives before it, or the cache of oc mirror at this site"
+	copyHint    = "copy the files again from where oc mirror wrote them"
+)
 
 // writeConverted writes the archive.
 func writeConverted(ctx context.Context, e *env.Env, c *convert.Conversion, from *ocarchive.Archive, to string, o *ConvertArchiveOptions, result *ConvertedArchive) (err error) {
@@ -135,6 +139,10 @@ func writeConverted(ctx context.Context, e *env.Env, c *convert.Conversion, from
 		moved.Add(desc.Size)
 	}
 	stop()
+	var corrupt *layout.CorruptError
+	if errors.As(err, &corrupt) {
+		return advice.New(advice.Mismatch, copyHint, "the archive of oc mirror is damaged: %w", err)
+	}
 	if err != nil {
 		return fmt.Errorf("copying content of the archive of oc mirror: %w", err)
 	}

@@ -87,6 +87,7 @@ func (a *app) listDeletions(ctx context.Context, f deleteFlags) error {
 		Env: a.environment(&f.registryFlags), Config: f.config, Mirror: f.options.Mirror, Name: f.options.Name,
 		Workspace: f.workspace, Layout: f.layout, DeleteID: f.deleteID, MaxNestedPaths: f.nested,
 	}
+	log := a.newOcMirrorLog()
 	list, err := removal.ListDeletions(ctx, o)
 	if err != nil {
 		return err
@@ -94,15 +95,28 @@ func (a *app) listDeletions(ctx context.Context, f deleteFlags) error {
 	if a.output == outputJSON {
 		return a.encode(list)
 	}
-	return a.text(view.DeletionList(list))
+	if err := log.listedDeletions(list); err != nil {
+		return err
+	}
+	if err := a.text(view.DeletionList(list)); err != nil {
+		return err
+	}
+	return log.endDeletion(nil)
 }
 
 func (a *app) delete(ctx context.Context, f deleteFlags) error {
 	o := f.options
 	o.Env, o.Workspace, o.OnlyMirror, o.MaxNestedPaths = a.environment(&f.registryFlags), f.workspace, f.onlyMirror, f.nested
+	log := a.newOcMirrorLog()
 	result, err := removal.Delete(ctx, o)
 	if result == nil {
 		return err
 	}
-	return a.showDeletion(result.Deleted, result, view.DeletedList(result), err)
+	if err := log.deleted(result, err); err != nil {
+		return err
+	}
+	if err := a.showDeletion(result.Deleted, result, view.DeletedList(result), err); err != nil {
+		return err
+	}
+	return log.endDeletion(result)
 }

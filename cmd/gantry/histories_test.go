@@ -23,8 +23,8 @@ import (
 
 // TestHistories makes random histories of a mirror: two image sets grow, shrink and pin images by digest, images change at
 // their source and gain and lose referrers, other clients push tags and referrers, also of images that come or are pinned
-// later, runs of mirror, prune and delete are killed at random requests. In
-// the end, both image sets are mirrored and pruned, and the registry collects garbage, without and with
+// later, runs of mirror, prune in all its ways and delete are killed at random requests, and the registry collects garbage. In
+// the end, both image sets are mirrored and pruned, one may be given up, and the registry collects garbage, without and with
 // --delete-untagged. Each time, everything that is wanted is complete, nothing of others changed, and nothing is left
 // that nobody wants. Without variables, the seeds are always the same.
 // $GANTRY_HISTORIES is the number of histories with new seeds, $GANTRY_HISTORY the seed of the only one.
@@ -245,7 +245,7 @@ func (h *history) begin(may bool, args ...string) {
 // step does one thing at random.
 func (h *history) step() {
 	set := h.r.IntN(2)
-	switch h.r.IntN(11) {
+	switch h.r.IntN(12) {
 	case 0, 1, 2:
 		h.edit(set)
 		h.begin(true, h.mirrorArgs(set)...)
@@ -253,7 +253,7 @@ func (h *history) step() {
 		h.begin(true, h.mirrorArgs(set)...)
 	case 4:
 		if len(h.recorded(h.prefix(set))) > 0 {
-			h.begin(true, h.args(set, "prune", "--yes", h.to(set))...)
+			h.prune(true, set)
 		}
 	case 5:
 		h.change(h.r.IntN(historyImages))
@@ -261,9 +261,51 @@ func (h *history) step() {
 		h.remove(set)
 	case 7:
 		h.refer()
+	case 8:
+		h.collect(h.r.IntN(2) == 0)
 	default:
 		h.foreigner()
 	}
+}
+
+// prune prunes in one of the ways that there are.
+func (h *history) prune(may bool, set int) {
+	args := h.args(set, "prune", h.to(set))
+	switch h.r.IntN(5) {
+	case 0:
+		h.begin(false, append(args, "--save", h.path("prune.json"))...)
+		h.begin(may, append(args, "--plan", h.path("prune.json"))...)
+	case 1:
+		h.begin(may, append(args, "--yes", "--keep-last", "2")...)
+	case 2:
+		h.begin(may, append(args, "--yes", "--older-than", "1h")...) // deletes nothing
+	case 3:
+		h.begin(may, append(h.mirrorArgs(set), "--prune")...)
+	default:
+		h.begin(may, append(args, "--yes")...)
+	}
+}
+
+// collect lets the registry collect garbage. With --delete-untagged, it also deletes images without a tag that others attached
+// something to.
+func (h *history) collect(untagged bool) {
+	if all, err := h.mirror.Repositories("."); err != nil || len(all) == 0 {
+		h.check(err)
+		return // the program of the registry refuses an empty storage
+	}
+	h.check(h.mirror.CollectGarbage(h.t.Context(), untagged))
+	h.say("garbage collection (--delete-untagged: %t)", untagged)
+	for name, present := range h.subjects {
+		repository, d, _ := strings.Cut(name, "@")
+		h.subjects[name] = present && (!untagged || get(h.t, h.mirror, repository, d) != nil)
+	}
+}
+
+// forget gives an image set up.
+func (h *history) forget(set int) {
+	h.begin(false, h.args(set, "prune", "--forget", h.setName(set), "--yes", h.to(set))...)
+	h.say("the image set %s is given up", h.setName(set))
+	clear(h.sets[set])
 }
 
 // remove deletes an image of an image set with a list, and from its configuration.
@@ -295,7 +337,7 @@ func (h *history) run() {
 		h.begin(false, h.mirrorArgs(set)...)
 	}
 	for set := range h.sets {
-		h.begin(h.r.IntN(3) == 0, h.args(set, "prune", "--yes", h.to(set))...)
+		h.prune(h.r.IntN(3) == 0, set)
 	}
 	for set := range h.sets {
 		h.begin(false, h.args(set, "prune", "--yes", h.to(set))...)
@@ -310,6 +352,10 @@ func (h *history) run() {
 		}
 	}
 	h.checkMirror("prune")
+	if h.r.IntN(2) == 0 {
+		h.forget(h.r.IntN(2))
+		h.checkMirror("prune --forget")
+	}
 	h.check(h.mirror.CollectGarbage(h.t.Context(), false))
 	h.checkMirror("garbage collection")
 	h.check(h.mirror.CollectGarbage(h.t.Context(), true))

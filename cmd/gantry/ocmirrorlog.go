@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/ocmirror"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"
@@ -70,4 +71,28 @@ func (l *ocMirrorLog) print(lines string) error {
 		return nil
 	}
 	return l.app.text(lines)
+}
+
+// listedDeletions prints that a list of images to delete was made. It may be called on nil.
+func (l *ocMirrorLog) listedDeletions(list *removal.DeletionList) error {
+	if l == nil {
+		return nil
+	}
+	return l.print(l.ListedDeletions(list))
+}
+
+// deleted prints what became of the images of a list, unless nothing was to be deleted. It may be called on nil.
+func (l *ocMirrorLog) deleted(r *removal.DeleteResult, problem error) error {
+	if l == nil || r.DryRun {
+		return nil
+	}
+	return l.print(l.Deleted(r, problem == nil))
+}
+
+// endDeletion prints the last lines of a deletion that ended well, or of a list (nil). It may be called on nil.
+func (l *ocMirrorLog) endDeletion(r *removal.DeleteResult) error {
+	if l == nil || r != nil && r.DryRun {
+		return nil
+	}
+	return l.print(l.DeletionEnd(time.Since(l.began)))
 }

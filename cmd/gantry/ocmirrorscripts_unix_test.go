@@ -85,6 +85,16 @@ func TestOcMirrorScripts(t *testing.T) {
 		{`grep -o '✓.*' work/working-dir/logs/oc-mirror-*.log; grep -c ERROR work/working-dir/logs/oc-mirror-*.log`, "✓ 1 / 1 additional images mirrored successfully\n0\n"},
 		{`oc-mirror -c absent.yaml --workspace file://direct docker://$R/y --v2 2>/dev/null | grep -c '✗ 1 / 2 additional images mirrored: Some additional images failed'; ls direct/working-dir/logs | sed -E 's/[0-9]+/N/g'; grep -c ERROR direct/working-dir/logs/oc-mirror-*.log`, "1\nmirroring_errors_N_N.txt\noc-mirror-N_N.log\n1\n"},
 		{`oc-mirror -c isc.yaml --workspace file://direct docker://$R/z --v2 --output json 2>/dev/null | head -c 12`, `{"version":1`},
+		// Deletion: the list, what it deletes, and the list again.
+		{`oc-mirror delete --generate --config disc.yaml --workspace file://direct docker://$R/z --v2 2>/dev/null > out; grep -c 'Generating delete file...' out; awk '/file created/{print $5}' out | sed 's#.*direct#direct#'; tail -1 out | cut -d: -f4`,
+			"1\ndirect/working-dir/delete\n \U0001F44B Goodbye, thank you for using oc-mirror\n"},
+		{`oc-mirror delete --delete-yaml-file direct/working-dir/delete/delete-images.yaml docker://$R/z --v2 2>/dev/null > out; grep "images to delete" out | grep -oE '[0-9]+' | tail -1; grep -E '\[INFO\] +: .*images deleted' out | grep -oE '✓ +[0-9]+ / [0-9]+ additional images deleted successfully'`,
+			"1\n✓ 1 / 1 additional images deleted successfully\n"},
+		{`grep -c "Start deleting the images..." out; awk '/Success deleting/{print $7}' out; grep -c "Remember to execute a garbage collect" out; grep -c "delete time  " out; grep -c ERROR out`,
+			"1\ndocker://images.example.net/tools/netcheck:1.4\n1\n1\n0\n"},
+		{`oc-mirror delete --delete-yaml-file w/delete-images.yaml docker://$R/x --v2 2>/dev/null | grep -oE '(✓|✗) +[0-9]+ / [0-9]+'`, "✓ 1 / 1\n"},
+		{`oc-mirror delete --generate --config disc.yaml --workspace file://direct docker://$R/z --v2 2>/dev/null | grep -c "no images to delete..."`, "1\n"},
+		{`oc-mirror delete --delete-yaml-file direct/working-dir/delete/delete-images.yaml docker://$R/z --v2 --output json 2>/dev/null | head -c 12`, `{"version":1`},
 	} {
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", tc.script)
 		cmd.Dir, cmd.Env = dir, env

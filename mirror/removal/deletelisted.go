@@ -15,6 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/plan/deletion"
 )
 
 // DeleteOptions says what Delete deletes from a mirror. DeleteYAMLFile and Mirror are required.
@@ -52,6 +53,8 @@ type DeleteResult struct {
 	File   string `json:"file"`
 	// DryRun means that nothing was published or deleted.
 	DryRun bool `json:"dryRun,omitempty"`
+	// Listed is the list, with the images as they are in the mirror.
+	Listed []deletion.Item `json:"-"`
 	// Catalogs were built again without bundles that were deleted, and published before that.
 	Catalogs []RepublishedCatalog `json:"catalogs,omitempty"`
 	// ImageSets are the image sets whose plans lost content: their next runs bring it back unless their
@@ -124,7 +127,7 @@ func Delete(ctx context.Context, o DeleteOptions) (*DeleteResult, error) {
 		return nil, err
 	}
 	defer s.Release()
-	result := &DeleteResult{Version: 1, Mirror: t.String(), File: o.DeleteYAMLFile, DryRun: o.DryRun, Images: []string{}}
+	result := &DeleteResult{Version: 1, Mirror: t.String(), File: o.DeleteYAMLFile, DryRun: o.DryRun, Listed: listed.items, Images: []string{}}
 	pruned := &PruneResult{Version: 1}
 	if o.DryRun {
 		err := deleteListed(ctx, s, &o, t, listed, result, pruned)

@@ -100,6 +100,9 @@ func (a *Archive) Close() error {
 }
 
 func (a *Archive) addFolder(dir string) error {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return missingError("it is a file, and not a folder")
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -128,8 +131,15 @@ func (a *Archive) addFolder(dir string) error {
 			return a.addTree(root, at)
 		}
 	}
-	return fmt.Errorf("there is no mirror_000001.tar and no %s: %w", storage, fs.ErrNotExist)
+	return missingError("there is no mirror_000001.tar and no " + storage)
 }
+
+// A missingError says why a folder has no archive. It is fs.ErrNotExist.
+type missingError string
+
+func (e missingError) Error() string { return string(e) }
+
+func (missingError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // addVolume reads the headers of a volume.
 func (a *Archive) addVolume(root *os.Root, dir, name string) error {

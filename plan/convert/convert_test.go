@@ -1,6 +1,9 @@
 package convert
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -224,7 +227,103 @@ func TestDamaged(t *testing.T) {
 	if _, err := New(from, "oc-mirror"); err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("an altered manifest: %v", err)
 	}
-	if _, err := ocarchive.Open(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("nothing: %v", err)
+	for _, path := range []string{t.TempDir(), file} {
+		if _, err := ocarchive.Open(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("nothing: %v", err)
+		}
+	}
+}
+
+// TestWholeCatalog checks that a catalog that is mirrored as it is tells what its images are: oc mirror copies the files of its image, which
+// may be YAML. An image with a short name is in the repository that oc mirror gives it.
+func TestWholeCatalog(t *testing.T) {
+	t.Parallel()
+	o := newOCMirror(t)
+	original := o.tag("acme/operator-index", "v4.20", o.image("acme/operator-index", "all packages").Digest)
+	bundle := o.tag("lantern/bundle", "", o.image("lantern/bundle", "bundle").Digest)
+	o.tag("lantern/operand", "2", o.image("lantern/operand", "operand").Digest)
+	short := o.tag("pump", "1", o.image("pump", "pump").Digest)
+	o.tag("pump", "sha256-"+short.Encoded()+".sig", o.image("pump", "signature").Digest)
+	below := "operator-catalogs/operator-index/" + original.Encoded() + "/catalog-config/configs/"
+	o.work[below+"lantern/catalog.yaml"] = []byte(`---
+schema: olm.package
+name: lantern
+defaultChannel: stable
+---
+schema: olm.bundle
+name: lantern.v1.0.0
+package: lantern
+image: registry.example.com/lantern/bundle@` + string(bundle) + `
+relatedImages:
+- name: operand
+  image: registry.example.com/lantern/operand:2
+- image: acme/pump:1
+`)
+	o.work[below+"tidewater/index.json"] = []byte(`{"schema":"olm.package","name":"tidewater","defaultChannel":"fast"}`)
+	o.work[below+".indexignore"] = []byte("README.md\n")
+	o.work[below+"README.md"] = []byte("# Operators: what they do\n")
+	config := strings.Replace(strings.Split(configuration, "  additionalImages:")[0], "    packages:\n    - name: lantern\n", "    full: true\n", 1)
+	c := converted(t, o.archive(config, 1<<30))
+	want := map[string]string{
+		"acme/operator-index:v4.20": "catalog registry.example.com/acme/operator-index:v4.20",
+		"lantern/bundle:":           "bundle registry.example.com/lantern/bundle",
+		"lantern/operand:2":         "related registry.example.com/lantern/operand:2",
+		"pump:1":                    "related docker.io/acme/pump:1",
+		"pump:":                     "signature docker.io/acme/pump:sha256-" + short.Encoded() + ".sig",
+	}
+	if diff := cmp.Diff(want, listed(c.Plan)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]plan.Package{{Name: "lantern", DefaultChannel: "stable"}, {Name: "tidewater", DefaultChannel: "fast"}}, c.Plan.Catalogs[0].Packages); diff != "" || len(c.Plan.Notes) > 0 {
+		t.Errorf("%s%q", diff, c.Plan.Notes)
+	}
+
+	o.work[below+"tidewater/index.json"] = []byte(`{"schema":"olm.package",`)
+	o.wanted[original] = true
+	if c := converted(t, o.archive(config, 1<<30)); len(c.Plan.Notes) != 1 || !strings.Contains(c.Plan.Notes[0], "configs/tidewater/index.json") {
+		t.Errorf("a damaged file of a catalog: %q", c.Plan.Notes)
+	}
+}
+
+// TestCharts checks that the charts of repositories, which are in archives, tell the registries of their images.
+func TestCharts(t *testing.T) {
+	t.Parallel()
+	o := newOCMirror(t)
+	for _, repository := range []string{"web/front", "web/back", "web/twice", "web/other"} {
+		o.tag(repository, "2.0", o.image(repository, repository).Digest)
+	}
+	var packed bytes.Buffer
+	zipped := gzip.NewWriter(&packed)
+	files := tar.NewWriter(zipped)
+	for name, text := range map[string]string{
+		"web/templates/deployment.yaml": "        image: \"quay.io/web/front:{{ .Chart.AppVersion }}\"\n        args: [--sidecar=ghcr.io/web/twice:2.0]\n",
+		"web/charts/back/values.yaml":   "back:\n  image:\n    registry: registry.example.com:5000\n    repository: web/back\n    tag: \"2.0\"\n",
+		"web/values.yaml":               "image: docker.io/web/twice:2.0\n",
+		"web/README.md":                 "docker.io/web/other:2.0\n",
+	} {
+		if err := files.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Mode: 0o644, Typeflag: tar.TypeReg}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := files.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(files.Close(), zipped.Close()); err != nil {
+		t.Fatal(err)
+	}
+	o.work["helm/charts/web-0.1.0.tgz"] = packed.Bytes()
+	o.work["helm/charts/damaged-0.1.0.tgz"] = packed.Bytes()[:40]
+	c := converted(t, o.archive("kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: {}\n", 1<<30))
+	want := map[string]string{
+		"web/front:2.0": "additional quay.io/web/front:2.0",
+		"web/back:2.0":  "additional registry.example.com:5000/web/back:2.0",
+		"web/twice:2.0": "additional unknown.invalid/web/twice:2.0",
+		"web/other:2.0": "additional unknown.invalid/web/other:2.0",
+	}
+	if diff := cmp.Diff(want, listed(c.Plan)); diff != "" {
+		t.Error(diff)
+	}
+	if n := c.Plan.Notes; len(n) != 2 || !strings.Contains(n[0], "damaged-0.1.0.tgz in the archive cannot be read") || !strings.Contains(n[1], "2 images came from") {
+		t.Errorf("notes %q", n)
 	}
 }

@@ -1,11 +1,8 @@
 package convert
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"path"
 	"regexp"
 	"slices"
@@ -26,7 +23,7 @@ import (
 // except those of catalogs, but not their registries.
 type names struct {
 	from *ocarchive.Archive
-	// sources are full references, by name in the mirror, and hosts the registries, by repository.
+	// sources are full references, by name in the mirror, and hosts what precedes a repository at its source: the registry.
 	sources map[ocarchive.Name]string
 	hosts   map[string]string
 	// reasons are those of catalogs and releases, and kinds the kinds of images that they name.
@@ -64,7 +61,7 @@ func namesOf(from *ocarchive.Archive, config *imageset.Config, tags []ocarchive.
 			return nil, err
 		}
 	}
-	return n, nil
+	return n, n.addCharts(tags)
 }
 
 // addSource records where the image of a reference is in a mirror.
@@ -74,8 +71,7 @@ func (n *names) addSource(source, repository, tag string, kind plan.ImageKind, w
 		return // oc mirror passes over it too
 	}
 	if repository == "" {
-		repository = ref.Path
-		n.hosts[ref.Path] = ref.Host
+		repository = n.addHost(source, ref)
 	}
 	switch {
 	case tag != "":
@@ -92,6 +88,17 @@ func (n *names) addSource(source, repository, tag string, kind plan.ImageKind, w
 	if !slices.Contains(n.reasons[name], why) {
 		n.reasons[name] = append(n.reasons[name], why)
 	}
+}
+
+// addHost records where the images of a repository come from, and returns the repository that oc mirror gives them. It takes the first
+// part of a short name for the registry: "acme/pump" becomes pump, which is docker.io/acme/pump.
+func (n *names) addHost(source string, ref reference.Reference) (repository string) {
+	host, repository := ref.Host, ref.Path
+	if first, rest, ok := strings.Cut(ref.Path, "/"); ok && reference.IsShort(source) {
+		host, repository = host+"/"+first, rest
+	}
+	n.hosts[repository] = host
+	return repository
 }
 
 // filterTag matches the tags of catalogs that oc mirror filtered, in its cache.
@@ -171,61 +178,6 @@ func (n *names) filtered(repository, below string, links map[ocarchive.Name]dige
 		}
 	}
 	return tag, sum, newest != ""
-}
-
-// A catalogEntry is what is read of an object of a catalog.
-type catalogEntry struct {
-	Schema         string `json:"schema"`
-	Name           string `json:"name"`
-	Package        string `json:"package"`
-	DefaultChannel string `json:"defaultChannel"`
-	Image          string `json:"image"`
-	RelatedImages  []struct {
-		Name  string `json:"name"`
-		Image string `json:"image"`
-	} `json:"relatedImages"`
-}
-
-// readCatalog reads the files of a catalog in the working directory, which oc mirror wrote there as JSON.
-func (n *names) readCatalog(catalog, below string) ([]plan.Package, error) {
-	packages := []plan.Package{}
-	for _, file := range n.from.Files(below) {
-		text, err := n.from.Text(file)
-		if err != nil {
-			return nil, err
-		}
-		for dec := json.NewDecoder(bytes.NewReader(text)); ; {
-			var e catalogEntry
-			err := dec.Decode(&e)
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				n.notes = append(n.notes, fmt.Sprintf("%s in the archive is not JSON, so that images that only it names count as additional images", file))
-				break
-			}
-			switch e.Schema {
-			case "olm.package":
-				packages = append(packages, plan.Package{Name: e.Name, DefaultChannel: e.DefaultChannel})
-			case "olm.bundle":
-				n.addBundle(catalog, &e)
-			}
-		}
-	}
-	slices.SortFunc(packages, func(a, b plan.Package) int { return strings.Compare(a.Name, b.Name) })
-	return packages, nil
-}
-
-func (n *names) addBundle(catalog string, e *catalogEntry) {
-	why := plan.Reason{Catalog: catalog, Package: e.Package, Bundle: e.Name}
-	n.addSource(e.Image, "", "", plan.BundleImage, why)
-	for _, img := range e.RelatedImages {
-		if img.Image != "" && img.Image != e.Image {
-			related := why
-			related.Name = img.Name
-			n.addSource(img.Image, "", "", plan.RelatedImage, related)
-		}
-	}
 }
 
 // The repositories that releases come from, if nothing else is known.

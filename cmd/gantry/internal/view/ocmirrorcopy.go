@@ -88,15 +88,20 @@ func (l *OCMirrorLog) Results(copied *plan.Plan, r *mirror.Report) string {
 	for _, m := range l.plan.Missing {
 		total[ocMirrorKind(m.Reasons)]++
 	}
+	return l.results("mirrored", total, done)
+}
+
+// results returns the lines with how many images of each kind were mirrored or deleted.
+func (l *OCMirrorLog) results(verb string, total, done map[string]int) string {
 	var b strings.Builder
 	b.WriteString(l.line("INFO", "=== Results ==="))
 	for _, kind := range [...]string{"release", "operator", "additional", "helm"} {
 		switch n := total[kind]; {
 		case n == 0:
 		case done[kind] == n:
-			b.WriteString(l.line("INFO", " \u2713 %d / %d %s images mirrored successfully", n, n, kind))
+			b.WriteString(l.line("INFO", " \u2713 %d / %d %s images %s successfully", n, n, kind, verb))
 		default:
-			b.WriteString(l.line("INFO", " \u2717 %d / %d %s images mirrored: Some %s images failed to be mirrored - please check the logs", done[kind], n, kind, kind))
+			b.WriteString(l.line("INFO", " \u2717 %d / %d %s images %s: Some %s images failed to be %s - please check the logs", done[kind], n, kind, verb, kind, verb))
 		}
 	}
 	return b.String()
