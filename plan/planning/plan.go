@@ -49,10 +49,9 @@ type Options struct {
 	Errata bool
 	// MaxNestedPaths is how many path components a registry allows; 0 is no limit.
 	MaxNestedPaths int
-	// OnStrand is the one of mirroring.Options. With admission.OnStrandRefuse, Plan returns its result and an error if a run
+	// Replacing is what a run may replace. With admission.OnStrandRefuse, Plan returns its result and an error if a run
 	// would be refused, also because a catalog is older, unless AllowOlder is set. It requires Destination.
-	OnStrand   string
-	AllowOlder bool
+	admission.Replacing
 	// EveryTag requests all tags of signatures, also those that the last plan has.
 	EveryTag bool
 }
