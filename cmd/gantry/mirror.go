@@ -283,7 +283,14 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 			return errors.Join(err, writeErr)
 		}
 	}
-	var shown error
+	if shown := a.showMirrored(&f, destination, result, err); shown != nil {
+		return shown
+	}
+	return err
+}
+
+// showMirrored prints what a run did that ended with err.
+func (a *app) showMirrored(f *mirrorFlags, destination string, result *mirroring.Result, err error) error {
 	var stopped *mirror.StopError
 	var partial *admission.PartialError
 	var replaced *admission.ReplacedError
@@ -291,24 +298,21 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	switch {
 	case result == nil:
 	case errors.As(err, &replaced):
-		shown = a.showRefused(result)
+		return a.showRefused(result)
 	case errors.As(err, &stopped):
 		if a.output != outputJSON {
 			a.sayFailed(result.Report)
 		}
 	case result.Repaired != nil:
-		shown = a.showRepair(result)
+		return a.showRepair(result)
 	case f.resourcesOnly:
-		shown = a.showResources(result)
+		return a.showResources(result)
 	case f.dryRun:
-		shown = a.showPlan(&shownPlan{1, result.Plan, result.PlanDigest, destination, result.ToCopy, result.PlannedDeltas, result.Resources, result.Replaced, result.Warnings, result.Verified, result.UnsignedImages, result.Gate, nil})
+		return a.showPlan(&shownPlan{1, result.Plan, result.PlanDigest, destination, result.ToCopy, result.PlannedDeltas, result.Resources, result.Replaced, result.Warnings, result.Verified, result.UnsignedImages, result.Gate, nil})
 	case err == nil || errors.As(err, &partial) || pruned:
-		shown = a.showResult(result, f.notesAt(), f.pullFlags(destination))
+		return a.showResult(result, f.notesAt(), f.pullFlags(destination))
 	}
-	if shown != nil {
-		return shown
-	}
-	return err
+	return nil
 }
 
 // notesAt returns the clause that says where the notes of the plan are, or "" if the user cannot act on
