@@ -121,12 +121,9 @@ func ExampleMirror_disk() {
 	})
 	check(err)
 	fmt.Println("written: sequence", written.Archive.Sequence)
-	imported, err := gantry.Mirror(context.Background(), gantry.MirrorOptions{
-		Env:         s.env,
-		From:        []string{disk},
-		Workspace:   s.path("disconnected"),
-		Destination: s.registry(),
-	})
+	carried := gantry.MirrorOptions{Env: s.env, Workspace: s.path("disconnected"), Destination: s.registry()}
+	carried.From = []string{disk}
+	imported, err := gantry.Mirror(context.Background(), carried)
 	check(err)
 	fmt.Println("imported all:", imported.Report.Copied == written.Report.Images)
 	// Output:
@@ -153,7 +150,8 @@ func ExampleMirror_dryRun() {
 
 // Options that contradict each other are an error with a hint.
 func ExampleMirrorOptions_Check() {
-	o := gantry.MirrorOptions{Plan: "plan.json", Destination: "oci://layout", Since: "2"}
+	o := gantry.MirrorOptions{Destination: "oci://layout"}
+	o.Plan, o.Since = "plan.json", "2"
 	fmt.Println(o.Check())
 	// Output:
 	// Options.Since is for file:// destinations

@@ -206,7 +206,7 @@ func (r *faultRun) copy(clock remote.Clock, idle time.Duration) (report *mirror.
 func (r *faultRun) client(side remote.Side, clock remote.Clock, idle time.Duration) *remote.Client {
 	r.t.Helper()
 	c, err := remote.New(remote.Options{
-		Side: side, Clock: clock, IdleTimeout: idle, PlainHTTP: true, CertDirs: []string{}, Proxy: http.ProxyURL(nil),
+		Side: side, Clock: clock, Timeouts: remote.Timeouts{IdleTimeout: idle}, PlainHTTP: true, CertDirs: []string{}, Proxy: http.ProxyURL(nil),
 	})
 	if err != nil {
 		r.t.Fatal(err)

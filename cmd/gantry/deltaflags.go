@@ -23,7 +23,7 @@ func (d *deltaFlags) addFlags(f *pflag.FlagSet) {
 }
 
 // apply sets the options whose flags were given.
-func (d *deltaFlags) apply(o *mirroring.Options) error {
+func (d *deltaFlags) apply(o *mirroring.ArchiveOptions) error {
 	if d.set.Changed("delta") {
 		if d.delta == "" {
 			return usageHint("use "+strings.Join(mirroring.Deltas(), ", "), "--delta is empty")

@@ -48,6 +48,74 @@ func readEvents(t *testing.T, stderr string) (names []string, of map[string][]an
 	return names, of
 }
 
+// checkBlobEvents checks that blobs begin before they end, and that those that failed have a reason.
+func checkBlobEvents(t *testing.T, of map[string][]anEvent) {
+	t.Helper()
+	started, ended := map[string]bool{}, map[string]int{}
+	for _, e := range of["blob-started"] {
+		started[e.Digest+e.Repository] = true
+	}
+	for _, e := range of["blob-ended"] {
+		result := string(e.Result)
+		ended[result]++
+		if result == `"moved"` && !started[e.Digest+e.Repository] {
+			t.Errorf("moved without a start: %s in %s", e.Digest, e.Repository)
+		}
+		if (e.Reason != "") != (result == `"failed"`) {
+			t.Errorf("%s with reason %q", result, e.Reason)
+		}
+	}
+	if ended[`"moved"`] == 0 || ended[`"failed"`] == 0 {
+		t.Errorf("blobs: %v", ended)
+	}
+}
+
+// checkImageEvents checks that images which failed or are withheld are in the file of --failures and in the last progress.
+func checkImageEvents(t *testing.T, of map[string][]anEvent, failures string) {
+	t.Helper()
+	var failed, held int
+	for _, e := range of["image"] {
+		switch string(e.Result) {
+		case `"failed"`:
+			failed++
+			if !strings.Contains(e.Source, "lantern/store") || e.Reason == "" {
+				t.Errorf("failed: %+v", e)
+			}
+		case `"held"`:
+			held++
+		}
+	}
+	written, err := os.ReadFile(failures)
+	if err != nil || bytes.Count(written, []byte(`{"kind":"image","source":`)) != failed || bytes.Count(written, []byte(`{"kind":"catalog"`)) != held {
+		t.Errorf("%d images failed and %d catalogs are withheld, and --failures wrote %v\n%s", failed, held, err, written)
+	}
+	var last struct{ Failed, Held int }
+	if err := json.Unmarshal(of["progress"][len(of["progress"])-1].Images, &last); err != nil {
+		t.Fatal(err)
+	}
+	if failed == 0 || held == 0 || last.Failed != failed || last.Held != held {
+		t.Errorf("%d images failed and %d are withheld, and the last progress is %+v", failed, held, last)
+	}
+}
+
+// checkSummaryEvent checks the numbers of the summary and of the retries from a source.
+func checkSummaryEvent(t *testing.T, of map[string][]anEvent, source string) {
+	t.Helper()
+	var summary struct {
+		Report   struct{ Images int }
+		Transfer copying.Transfer
+	}
+	if err := json.Unmarshal(of["summary"][0].Result, &summary); err != nil || summary.Report.Images == 0 || len(of["image"]) < summary.Report.Images {
+		t.Errorf("%d image events, summary %+v (%v)", len(of["image"]), summary, err)
+	}
+	if tr := summary.Transfer; tr.BytesMoved == 0 || tr.Requests.Source == 0 || tr.Requests.Destination == 0 || tr.Retries == 0 || int(tr.Retries) != len(of["retry"]) {
+		t.Errorf("transfer %+v, %d retry events", tr, len(of["retry"]))
+	}
+	if len(of["retry"]) > 0 && (of["retry"][0].Side != "source" || of["retry"][0].Host != source || of["retry"][0].Attempt != 2) {
+		t.Errorf("retry %+v", of["retry"][0])
+	}
+}
+
 // TestMirrorWithEvents checks the events of a run with a retry and a failed image, and then of a
 // run that copies what was missing.
 func TestMirrorWithEvents(t *testing.T) {
@@ -70,62 +138,9 @@ func TestMirrorWithEvents(t *testing.T) {
 	if end := of["end"][0]; end.Code == nil || *end.Code != exitPartial || end.Error == nil || end.Error.Code != exitPartial || end.Error.Message == "" {
 		t.Errorf("end: %+v", end)
 	}
-	started, ended := map[string]bool{}, map[string]int{}
-	for _, e := range of["blob-started"] {
-		started[e.Digest+e.Repository] = true
-	}
-	for _, e := range of["blob-ended"] {
-		result := string(e.Result)
-		ended[result]++
-		if result == `"moved"` && !started[e.Digest+e.Repository] {
-			t.Errorf("moved without a start: %s in %s", e.Digest, e.Repository)
-		}
-		if (e.Reason != "") != (result == `"failed"`) {
-			t.Errorf("%s with reason %q", result, e.Reason)
-		}
-	}
-	if ended[`"moved"`] == 0 || ended[`"failed"`] == 0 {
-		t.Errorf("blobs: %v", ended)
-	}
-	var failed, images int
-	for _, e := range of["image"] {
-		if images++; string(e.Result) == `"failed"` {
-			failed++
-			if !strings.Contains(e.Source, "lantern/store") || e.Reason == "" {
-				t.Errorf("failed: %+v", e)
-			}
-		}
-	}
-	held := 0
-	for _, e := range of["image"] {
-		if string(e.Result) == `"held"` {
-			held++
-		}
-	}
-	written, err := os.ReadFile(failures)
-	if err != nil || bytes.Count(written, []byte(`{"kind":"image","source":`)) != failed || bytes.Count(written, []byte(`{"kind":"catalog"`)) != held {
-		t.Errorf("%d images failed and %d catalogs are withheld, and --failures wrote %v\n%s", failed, held, err, written)
-	}
-	var last struct{ Failed, Held int }
-	if err := json.Unmarshal(of["progress"][len(of["progress"])-1].Images, &last); err != nil {
-		t.Fatal(err)
-	}
-	if failed == 0 || held == 0 || last.Failed != failed || last.Held != held {
-		t.Errorf("%d images failed and %d are withheld, and the last progress is %+v", failed, held, last)
-	}
-	var summary struct {
-		Report   struct{ Images int }
-		Transfer copying.Transfer
-	}
-	if err := json.Unmarshal(of["summary"][0].Result, &summary); err != nil || summary.Report.Images == 0 || images < summary.Report.Images {
-		t.Errorf("%d image events, summary %+v (%v)", images, summary, err)
-	}
-	if tr := summary.Transfer; tr.BytesMoved == 0 || tr.Requests.Source == 0 || tr.Requests.Destination == 0 || tr.Retries == 0 || int(tr.Retries) != len(of["retry"]) {
-		t.Errorf("transfer %+v, %d retry events", tr, len(of["retry"]))
-	}
-	if len(of["retry"]) > 0 && (of["retry"][0].Side != "source" || of["retry"][0].Host != w.source.Host || of["retry"][0].Attempt != 2) {
-		t.Errorf("retry %+v", of["retry"][0])
-	}
+	checkBlobEvents(t, of)
+	checkImageEvents(t, of, failures)
+	checkSummaryEvent(t, of, w.source.Host)
 	if len(of["log"]) == 0 || len(of["message"]) == 0 || len(of["progress"]) == 0 {
 		t.Errorf("%d log, %d message, %d progress", len(of["log"]), len(of["message"]), len(of["progress"]))
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/admission"
 	"github.com/gantry-mirror/gantry/mirror/copying"
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/mirror/site"
+	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/sshsig"
@@ -171,14 +173,20 @@ func (f *mirrorFlags) options(destination string) (mirroring.Options, error) {
 		return mirroring.Options{}, err
 	}
 	o := mirroring.Options{
-		Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, Gates: gates, ImagePolicies: f.imagePolicies, ImagePolicyNamespace: f.policySpace, RemoveSignatures: f.removeSignatures,
-		Plan: f.plan, From: f.from, Repair: f.repair, Destination: destination,
-		Name: f.name, Workspace: f.workspace, DryRun: f.dryRun, ResourcesOnly: f.resourcesOnly, CheckBlobs: f.checkBlobs, ReadBlobs: f.readBlobs, RepairMissing: f.repairMissing, Prune: f.prune, MaxNestedPaths: f.maxNestedPaths,
-		Window: f.window, OnError: f.onError, OnStrand: f.onStrand, AllowOlder: f.allowOlder, MirrorSourcePolicy: f.sourcePolicy, Layout: f.layout, For: f.target, ICSP: f.icsp, ResourceName: f.resourceName, RenameCatalogs: f.renameCatalogs,
 		RunReports: mirroring.RunReports{MetricsFile: f.metricsFile, SummaryFile: f.summary, Summarize: summarize},
-		Redundancy: int(f.redundancy), WriteReceipt: f.writeReceipt, StrictArchive: f.strictArchive,
-		CreateRepositories: f.createRepos, TagUntagged: f.tagUntagged, API: f.api.options(),
-		Since: f.since, Full: f.full, Receipts: f.receipts,
+		Selection:  f.selection(), PlanOptions: mirroring.PlanOptions{Plan: f.plan}, ImportOptions: mirroring.ImportOptions{From: f.from, WriteReceipt: f.writeReceipt}, Repair: f.repair,
+		TrustOptions: mirroring.TrustOptions{ReleaseTrust: f.inputs.trust(), ImageTrust: images, Gates: gates, RemoveSignatures: f.removeSignatures},
+		Destination:  destination, Name: f.name, Workspace: f.workspace, Layout: f.layout, DryRun: f.dryRun, ResourcesOnly: f.resourcesOnly,
+		RegistryOptions: mirroring.RegistryOptions{MaxNestedPaths: f.maxNestedPaths, CreateRepositories: f.createRepos, API: f.api.options(), Prune: f.prune},
+		ArchiveOptions: mirroring.ArchiveOptions{
+			Volumes: site.Volumes{StrictArchive: f.strictArchive, Redundancy: int(f.redundancy)}, Since: f.since, Full: f.full, Receipts: f.receipts,
+		},
+		Rules:     copying.Rules{Window: f.window, OnError: f.onError, CheckBlobs: f.checkBlobs, ReadBlobs: f.readBlobs, RepairMissing: f.repairMissing, TagUntagged: f.tagUntagged},
+		Replacing: admission.Replacing{OnStrand: f.onStrand, AllowOlder: f.allowOlder},
+		Format: cluster.Format{
+			For: f.target, ICSP: f.icsp, MirrorSourcePolicy: f.sourcePolicy, ImagePolicies: f.imagePolicies, ImagePolicyNamespace: f.policySpace,
+			ResourceName: f.resourceName, RenameCatalogs: f.renameCatalogs,
+		},
 	}
 	// For archives, the keys may be those of earlier ones.
 	o.RequireSignedPlan = f.signedPlan || f.plan != "" && !strings.HasPrefix(destination, fileScheme) && f.archiveTrust.requires()
@@ -207,7 +215,7 @@ func (f *mirrorFlags) options(destination string) (mirroring.Options, error) {
 	if f.onError == "" {
 		return o, usageHint("use "+strings.Join(copying.OnErrors(), " or "), "--on-error %q", f.onError)
 	}
-	if err := f.deltas.apply(&o); err != nil {
+	if err := f.deltas.apply(&o.ArchiveOptions); err != nil {
 		return o, err
 	}
 	if err := o.Check(); err != nil {
@@ -275,7 +283,14 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 			return errors.Join(err, writeErr)
 		}
 	}
-	var shown error
+	if shown := a.showMirrored(&f, destination, result, err); shown != nil {
+		return shown
+	}
+	return err
+}
+
+// showMirrored prints what a run did that ended with err.
+func (a *app) showMirrored(f *mirrorFlags, destination string, result *mirroring.Result, err error) error {
 	var stopped *mirror.StopError
 	var partial *admission.PartialError
 	var replaced *admission.ReplacedError
@@ -283,24 +298,21 @@ func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) err
 	switch {
 	case result == nil:
 	case errors.As(err, &replaced):
-		shown = a.showRefused(result)
+		return a.showRefused(result)
 	case errors.As(err, &stopped):
 		if a.output != outputJSON {
 			a.sayFailed(result.Report)
 		}
 	case result.Repaired != nil:
-		shown = a.showRepair(result)
+		return a.showRepair(result)
 	case f.resourcesOnly:
-		shown = a.showResources(result)
+		return a.showResources(result)
 	case f.dryRun:
-		shown = a.showPlan(&shownPlan{1, result.Plan, result.PlanDigest, destination, result.ToCopy, result.PlannedDeltas, result.Resources, result.Replaced, result.Warnings, result.Verified, result.UnsignedImages, result.Gate, nil})
+		return a.showPlan(&shownPlan{1, result.Plan, result.PlanDigest, destination, result.ToCopy, result.PlannedDeltas, result.Resources, result.Replaced, result.Warnings, result.Verified, result.UnsignedImages, result.Gate, nil})
 	case err == nil || errors.As(err, &partial) || pruned:
-		shown = a.showResult(result, f.notesAt(), f.pullFlags(destination))
+		return a.showResult(result, f.notesAt(), f.pullFlags(destination))
 	}
-	if shown != nil {
-		return shown
-	}
-	return err
+	return nil
 }
 
 // notesAt returns the clause that says where the notes of the plan are, or "" if the user cannot act on

@@ -126,7 +126,7 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	}
 	result, err := planning.Make(ctx, planning.Options{
 		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, Gates: gates, Name: f.name, Workspace: f.workspace, RemoveSignatures: f.removeSignatures,
-		Destination: f.compared(destination), MaxNestedPaths: f.maxNestedPaths, OnStrand: f.onStrand, AllowOlder: f.allowOlder, Errata: f.errata,
+		Destination: f.compared(destination), MaxNestedPaths: f.maxNestedPaths, Replacing: admission.Replacing{OnStrand: f.onStrand, AllowOlder: f.allowOlder}, Errata: f.errata,
 	})
 	if result == nil {
 		return err

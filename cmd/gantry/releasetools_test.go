@@ -33,6 +33,56 @@ func withTools() releasetest.Definition {
 	return releasetest.Definition{Releases: []releasetest.Release{one, multi}, Channels: map[string][]string{"stable-4.20": {"4.20.5"}}}
 }
 
+// checkBootImages checks which boot images are listed for releases, and where they are.
+func checkBootImages(t *testing.T, w *platformFixture, server string, wants map[string]string) {
+	t.Helper()
+	for release, want := range wants {
+		var list query.BootImageList
+		if err := json.Unmarshal([]byte(w.must(append([]string{"release", "boot-images", "-o", "json"}, strings.Fields(release)...)...).stdout), &list); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, i := range list.BootImages {
+			got = append(got, i.Kind+" "+string(i.Arch)+" "+i.Part)
+			if !strings.HasPrefix(i.Address, server+"/rhcos-4.20.5-metal-") || i.SHA256.Validate() != nil {
+				t.Errorf("%+v", i)
+			}
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s lists %s, want %s", release, strings.Join(got, ", "), want)
+		}
+	}
+}
+
+// checkExtractedTools checks which tools and boot images are extracted from the archive on the disk.
+func checkExtractedTools(t *testing.T, w *platformFixture, iso string) {
+	t.Helper()
+	w.looked(exitOK, "archive", "extract", "file://"+w.path("disk"), "--files", w.path("out"))
+	extracted := w.tree("out")
+	if diff := cmp.Diff([]string{"oc-4.20.5-linux-amd64", "oc-4.20.5-windows-amd64.exe", "oc-mirror-4.20.5-linux-amd64", releasetest.BootFile("4.20.5", "arm64/metal/iso/disk"), iso}, slices.Sorted(maps.Keys(extracted))); diff != "" {
+		t.Error(diff)
+	}
+	if extracted[iso] != "an ISO image" || !strings.Contains(extracted["oc-4.20.5-linux-amd64"], "4.20.5\x00") {
+		t.Errorf("the files of the archive are %q", extracted)
+	}
+	if text := w.looked(exitOK, "archive", "extract", "file://"+w.path("disk"), "--files", w.path("one"), "--file", "oc-4.20.5-linux-amd64").stdout; len(w.tree("one")) != 1 || !strings.Contains(text, "oc-4.20.5-linux-amd64") {
+		t.Errorf("one file is %v, %s", w.tree("one"), text)
+	}
+	// A tool with other content is replaced only with --force, and the file before it is in the result.
+	w.looked(exitOK, "archive", "extract", "file://"+w.path("disk"), "--files", w.path("out"))
+	w.write("out/oc-4.20.5-linux-amd64", "another program")
+	kept := w.looked(exitUsage, "archive", "extract", "file://"+w.path("disk"), "--files", w.path("out"))
+	w.says(kept.stderr, "oc-4.20.5-linux-amd64 exists and has other content", "--force")
+	w.says(kept.stdout, iso)
+	if got := w.tree("out")["oc-4.20.5-linux-amd64"]; got != "another program" {
+		t.Errorf("a tool was replaced: %q", got)
+	}
+	w.looked(exitOK, "archive", "extract", "file://"+w.path("disk"), "--files", w.path("out"), "--force")
+	if diff := cmp.Diff(extracted, w.tree("out")); diff != "" {
+		t.Errorf("tools extracted with --force differ: %s", diff)
+	}
+}
+
 // TestReleaseTools extracts tools at the source, from a mirror, and from an archive without a network.
 func TestReleaseTools(t *testing.T) {
 	t.Parallel()
@@ -109,30 +159,7 @@ func TestReleaseTools(t *testing.T) {
 		t.Error(diff)
 	}
 
-	w.looked(exitOK, "archive", "extract", "file://"+w.path("disk"), "--files", w.path("out"))
-	extracted := w.tree("out")
-	if diff := cmp.Diff([]string{"oc-4.20.5-linux-amd64", "oc-4.20.5-windows-amd64.exe", "oc-mirror-4.20.5-linux-amd64", releasetest.BootFile("4.20.5", "arm64/metal/iso/disk"), iso}, slices.Sorted(maps.Keys(extracted))); diff != "" {
-		t.Error(diff)
-	}
-	if extracted[iso] != "an ISO image" || !strings.Contains(extracted["oc-4.20.5-linux-amd64"], "4.20.5\x00") {
-		t.Errorf("the files of the archive are %q", extracted)
-	}
-	if text := w.looked(exitOK, "archive", "extract", "file://"+w.path("disk"), "--files", w.path("one"), "--file", "oc-4.20.5-linux-amd64").stdout; len(w.tree("one")) != 1 || !strings.Contains(text, "oc-4.20.5-linux-amd64") {
-		t.Errorf("one file is %v, %s", w.tree("one"), text)
-	}
-	// A tool with other content is replaced only with --force, and the file before it is in the result.
-	w.looked(exitOK, "archive", "extract", "file://"+w.path("disk"), "--files", w.path("out"))
-	w.write("out/oc-4.20.5-linux-amd64", "another program")
-	kept := w.looked(exitUsage, "archive", "extract", "file://"+w.path("disk"), "--files", w.path("out"))
-	w.says(kept.stderr, "oc-4.20.5-linux-amd64 exists and has other content", "--force")
-	w.says(kept.stdout, iso)
-	if got := w.tree("out")["oc-4.20.5-linux-amd64"]; got != "another program" {
-		t.Errorf("a tool was replaced: %q", got)
-	}
-	w.looked(exitOK, "archive", "extract", "file://"+w.path("disk"), "--files", w.path("out"), "--force")
-	if diff := cmp.Diff(extracted, w.tree("out")); diff != "" {
-		t.Errorf("tools extracted with --force differ: %s", diff)
-	}
+	checkExtractedTools(t, w, iso)
 	w.refuseLook(exitUsage, []string{"there is no file oc-4.20.5-linux-amd64", "gantry release tools"}, "pull", w.docker("/ocp"), "oc-4.20.5-linux-amd64")
 	w.refuseLook(exitUsage, []string{"there is no file oc; it is in the images", "gantry release tools"}, "pull", w.docker("/ocp"), "oc")
 
@@ -156,26 +183,11 @@ func TestReleaseTools(t *testing.T) {
 	}
 	w.says(w.must("release", "tools", archive, "oc-mirror", "oc").stdout, "NAME ", "oc-mirror  linux/amd64", "darwin/amd64, darwin/arm64, linux/amd64, linux/arm64, linux/ppc64le, windows/amd64")
 
-	for release, want := range map[string]string{
+	checkBootImages(t, w, boot.URL(), map[string]string{
 		archive:                "metal/iso amd64 disk, metal/pxe amd64 kernel, metal/pxe amd64 rootfs",
 		archive + " metal/pxe": "metal/pxe amd64 kernel, metal/pxe amd64 rootfs",
 		multi + " metal/iso":   "metal/iso amd64 disk, metal/iso arm64 disk",
-	} {
-		var list query.BootImageList
-		if err := json.Unmarshal([]byte(w.must(append([]string{"release", "boot-images", "-o", "json"}, strings.Fields(release)...)...).stdout), &list); err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, i := range list.BootImages {
-			got = append(got, i.Kind+" "+string(i.Arch)+" "+i.Part)
-			if !strings.HasPrefix(i.Address, boot.URL()+"/rhcos-4.20.5-metal-") || i.SHA256.Validate() != nil {
-				t.Errorf("%+v", i)
-			}
-		}
-		if strings.Join(got, ", ") != want {
-			t.Errorf("%s lists %s, want %s", release, strings.Join(got, ", "), want)
-		}
-	}
+	})
 	w.says(w.must("release", "boot-images", archive, "metal/iso").stdout, "KIND ", "metal/iso  amd64  disk  "+boot.URL()+"/"+iso)
 	w.refuse(exitUsage, []string{`has no boot image "metal/isos" for amd64`, `did you mean "metal/iso"?`}, "release", "boot-images", archive, "metal/isos")
 

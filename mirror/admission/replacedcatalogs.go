@@ -30,6 +30,16 @@ const (
 	OnStrandRefuse = "refuse"
 )
 
+// Replacing says which catalogs and archives a run may replace by others.
+type Replacing struct {
+	// OnStrand is what to do when clusters may have installed operators that have no upgrade path in a catalog
+	// that replaces another one: OnStrandKnown, which is the default, OnStrandWarn or OnStrandRefuse. What is known
+	// is what the run is told of clusters, or else what an earlier run recorded of it.
+	OnStrand string
+	// AllowOlder replaces a catalog by an older one, and newer archives by an older one. The default refuses that.
+	AllowOlder bool
+}
+
 // OnStrands returns the values of MirrorOptions.OnStrand.
 func OnStrands() []string { return []string{OnStrandKnown, OnStrandWarn, OnStrandRefuse} }
 

@@ -116,17 +116,35 @@ func nameAt(t site.Destination, image mirror.ImageResult) string {
 	return image.Repository + ":" + tag
 }
 
+// Rules say when and how content is copied, and what the destination is asked for before.
+type Rules struct {
+	// Window are the times of the day at which content is copied, in the local time zone: "22:00-05:00".
+	// Outside of them, a run waits, and resumes. The default is always.
+	Window []string
+	// OnError is what to do when images are unavailable. The default is selection.OnErrorContinue.
+	OnError string
+	// CheckBlobs asks a registry for every blob, and reads every blob of a layout, and copies those
+	// that are missing or damaged. The default requests some of them, different ones in each run. It also
+	// requests all tags of signatures at the sources, and not one for each image.
+	CheckBlobs bool
+	// ReadBlobs is CheckBlobs that reads every manifest and blob of a registry, too, and compares it
+	// with its digest.
+	ReadBlobs bool
+	// RepairMissing asks a registry for every manifest and blob, and copies nothing but what is missing.
+	// With ReadBlobs, damaged content is replaced, too.
+	RepairMissing bool
+	// TagUntagged gives tags to the manifests of the plan that have none, for garbage collection that deletes those.
+	TagUntagged bool
+}
+
+// ChecksBlobs reports whether every blob at the destination is requested.
+func (r *Rules) ChecksBlobs() bool { return r.CheckBlobs || r.ReadBlobs || r.RepairMissing }
+
 // Options are options of one copy.
 type Options struct {
-	// StopOnError ends the copy with the first image that fails.
-	StopOnError bool
-	// Repair copies only what is missing in the registry, and found receives that.
-	Repair bool
-	Found  func([]mirror.MissingImage)
-	// Windows are the times of the day at which it copies.
-	Windows []string
-	// TagUntagged gives tags to the manifests in a registry that have none.
-	TagUntagged bool
+	Rules
+	// Found receives what RepairMissing finds, before anything is copied.
+	Found func([]mirror.MissingImage)
 }
 
 // Run runs a job, and keeps the journal of a registry. Before and after, it cancels the uploads
@@ -137,11 +155,11 @@ func Run(ctx context.Context, s *workspace.Session, j *Job, o Options) (*mirror.
 	if err != nil {
 		return nil, nil, err
 	}
-	gate, err := windowGate(e, o.Windows)
+	gate, err := windowGate(e, o.Window)
 	if err != nil {
 		return nil, nil, err
 	}
-	opts := mirror.Options{Streams: streams, Fatal: site.Fatal, StopOnError: o.StopOnError, Repair: o.Repair, Found: o.Found, Log: e.Logger()}
+	opts := mirror.Options{Streams: streams, Fatal: site.Fatal, StopOnError: o.OnError == selection.OnErrorStop, Repair: o.RepairMissing, Found: o.Found, Log: e.Logger()}
 	if gate != nil {
 		opts.Wait = gate.Wait
 	}

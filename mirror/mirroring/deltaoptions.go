@@ -2,7 +2,6 @@ package mirroring
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -24,35 +23,18 @@ const (
 	DeltaMax = "max"
 )
 
-// DefaultDeltaTime is the default of MirrorOptions.DeltaTime.
+// DefaultDeltaTime is the default of Options.DeltaTime.
 const DefaultDeltaTime = deltamaker.DefaultTime
 
-// Deltas returns the values of MirrorOptions.Delta.
+// Deltas returns the values of Options.Delta.
 func Deltas() []string { return []string{DeltaAuto, DeltaOff, DeltaMax} }
 
-// checkDelta returns an error if Delta or DeltaTime is wrong.
-func (o *Options) checkDelta() error {
-	switch {
-	case o.Delta != "" && !slices.Contains(Deltas(), o.Delta):
-		return env.InputHint("use auto, off or max", "Options.Delta %q", o.Delta)
-	case o.DeltaTime < 0:
-		return env.InputHint("use a duration such as 1s or 500ms", "Options.DeltaTime %s", o.DeltaTime)
-	case o.Delta != "" && (!o.toArchive() || o.Repair != ""):
-		return env.Inputf("Options.Delta is for file:// destinations")
-	case o.DeltaTime != 0 && (!o.toArchive() || o.Delta == DeltaOff || o.Delta == DeltaMax):
-		return env.Inputf("Options.DeltaTime is for file:// destinations with Options.Delta auto")
-	case o.Delta == DeltaMax && o.Full:
-		return env.InputHint("leave out one of them", "Options.Full has no deltas, and Options.Delta max wants them")
-	}
-	return nil
-}
-
-// deltaOptions returns how the archive carries deltas, nil for none.
-func deltaOptions(e *env.Env, o *Options) *airgap.DeltaOptions {
+// deltas returns how the archive carries deltas, nil for none. folder is the one of the workspace.
+func (o *ArchiveOptions) deltas(e *env.Env, folder string) *airgap.DeltaOptions {
 	if o.Delta == DeltaOff {
 		return nil
 	}
-	dir := filepath.Join(workspace.CacheDir(e, o.Workspace), workspace.DeltaCache)
+	dir := filepath.Join(workspace.CacheDir(e, folder), workspace.DeltaCache)
 	opts := &airgap.DeltaOptions{Time: o.DeltaTime, Cache: dir, Temp: dir, Watch: func(total int64) (func(int64), func()) { return watchDeltas(e, total) }, Version: strings.TrimPrefix(e.UserAgent, "gantry/")}
 	if o.Delta == DeltaMax {
 		opts.Effort = delta.Max

@@ -2,12 +2,10 @@ package mirroring
 
 import (
 	"context"
-	"time"
 
 	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/sshsig"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"
 	"github.com/gantry-mirror/gantry/plan/selection"
@@ -20,7 +18,7 @@ func prepareArchive(ctx context.Context, e *env.Env, s *workspace.Session, t *si
 	if opts.Since, err = o.since(); err != nil {
 		return err
 	}
-	opts.Deltas = deltaOptions(e, o)
+	opts.Deltas = o.deltas(e, o.Workspace)
 	if len(o.Receipts) > 0 {
 		if opts.Since.Policy, err = o.policy(); err != nil {
 			return err
@@ -36,12 +34,4 @@ func prepareArchive(ctx context.Context, e *env.Env, s *workspace.Session, t *si
 		e.Warnf("the previous archive is encrypted and this one will not be; set Options.EncryptTo to encrypt it")
 	}
 	return nil
-}
-
-// policy returns the policy for signatures of earlier archives and receipts.
-func (o *Options) policy() (*sshsig.Policy, error) {
-	if o.Trust == nil {
-		return &sshsig.Policy{Now: time.Now()}, nil
-	}
-	return o.Trust()
 }

@@ -18,11 +18,11 @@ import (
 )
 
 // openArchive opens the archive of a sequence, 0 for the newest, in the folders of From, and checks
-// its signature according to Read. It asks for the folders of missing volumes.
-func (o *Options) openArchive(sequence int) (*archive.Archive, error) {
+// its signature according to Read. It asks for the folders of missing volumes. folder is the one of the workspace.
+func (o *ImportOptions) openArchive(folder string, sequence int) (*archive.Archive, error) {
 	opts := o.Read
 	opts.Sequence = sequence
-	opts.TempDir = filepath.Join(state.CacheDir(o.workspace()), workspace.DeltaCache)
+	opts.TempDir = filepath.Join(state.CacheDir(folder), workspace.DeltaCache)
 	if o.AskFolder != nil {
 		opts.Ask = func(missing []string) (string, error) {
 			return o.askFolder("missing:\n  " + strings.Join(missing, "\n  "))
@@ -43,7 +43,7 @@ func (o *Options) openArchive(sequence int) (*archive.Archive, error) {
 }
 
 // askFolder asks for another folder and adds it to From. It returns "" if the user has none.
-func (o *Options) askFolder(missing string) (string, error) {
+func (o *ImportOptions) askFolder(missing string) (string, error) {
 	dir, err := o.AskFolder(missing)
 	if err != nil {
 		return "", err
@@ -58,15 +58,15 @@ func (o *Options) askFolder(missing string) (string, error) {
 // checkImport makes sure, before anything is copied, that the content that the archive omits is at
 // the mirror or in the other archives that it builds on. It asks for the folders of other archives.
 // The Archive of the result includes them.
-func checkImport(ctx context.Context, e *env.Env, o *Options, s *workspace.Session, t site.Destination, have *archive.Archive, p *plan.Plan) (*airgap.Import, error) {
+func checkImport(ctx context.Context, s *workspace.Session, o *Options, t site.Destination, have *archive.Archive, p *plan.Plan) (*airgap.Import, error) {
 	var site *airgap.Site
 	if r := t.Registry(); r != nil {
 		site = &r.Site
 	}
 	opts := airgap.ImportOptions{
 		From: o.From, AllowOlder: o.AllowOlder,
-		Info: func(text string) { e.Sayf("%s", text) },
-		Warn: func(text string) { e.Warnf("%s", text) },
+		Info: func(text string) { s.Env.Sayf("%s", text) },
+		Warn: func(text string) { s.Env.Warnf("%s", text) },
 	}
 	if o.AskFolder != nil {
 		opts.AskFolder = func(problem error, sequence int) (*archive.Archive, []string, error) {
@@ -74,7 +74,7 @@ func checkImport(ctx context.Context, e *env.Env, o *Options, s *workspace.Sessi
 			if err != nil || dir == "" {
 				return nil, nil, err
 			}
-			more, err := o.openArchive(sequence)
+			more, err := o.openArchive(o.Workspace, sequence)
 			return more, o.From, err
 		}
 	}

@@ -31,14 +31,14 @@ func TestMachineRequiresSignedPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	accept := func() (*sshsig.Policy, error) { return &sshsig.Policy{}, nil }
-	for _, o := range []Options{{Plan: file}, {Plan: file, Trust: accept}, {Selection: selection.Selection{Config: "x.yaml"}}} {
+	for _, o := range []Options{{PlanOptions: PlanOptions{Plan: file}}, {PlanOptions: PlanOptions{Plan: file}, KeyOptions: KeyOptions{Trust: accept}}, {Selection: selection.Selection{Config: "x.yaml"}}} {
 		_, err := signing.ApprovePlan(e, o.approval())
 		var refused *signing.PlanSignatureError
 		if !errors.As(err, &refused) || advice.KindOf(err) != advice.Mismatch || !strings.HasPrefix(refused.RequiredBy, etc) {
 			t.Errorf("%+v: %v", o.Plan, err)
 		}
 	}
-	for _, o := range []Options{{Selection: selection.Selection{Config: "x.yaml"}, DryRun: true}, {From: []string{"file://x"}}, {Repair: "x"}} {
+	for _, o := range []Options{{Selection: selection.Selection{Config: "x.yaml"}, DryRun: true}, {ImportOptions: ImportOptions{From: []string{"file://x"}}}, {Repair: "x"}} {
 		if _, err := signing.ApprovePlan(e, o.approval()); err != nil {
 			t.Error(err)
 		}

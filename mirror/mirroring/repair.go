@@ -20,33 +20,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
-// checkRepair returns an error if other options contradict Repair.
-func (o *Options) checkRepair() error {
-	switch {
-	case !o.toArchive() || len(o.Destination) == len(env.ArchiveScheme):
-		return env.InputHint("write file://DIR", "Options.Repair writes an archive, and the destination is %q", redact.Address(o.Destination))
-	case o.Config != "" || o.Plan != "" || len(o.From) > 0 || o.Any():
-		return env.InputHint("set Options.Repair without them", "Options.Repair cannot be combined with Options.Config, Options.Plan, Options.From, Options.Installed, Options.Dependencies, Options.CompleteRelatedImages, Options.PlatformsMode, Options.DestFormat and Options.MinAge")
-	case o.Since != "" || o.Full || len(o.Receipts) > 0:
-		return env.InputHint("set Options.Repair without them", "Options.Repair cannot be combined with Options.Since, Options.Full and Options.Receipts")
-	case o.RepairMissing:
-		return env.InputHint("set one of them", "Options.RepairMissing repairs a mirror, and Options.Repair writes an archive")
-	case o.Name != "":
-		return env.InputHint("leave it out", "Options.Name is for a configuration; the request has a name")
-	case o.RemoveSignatures:
-		return env.InputHint("leave it out: the request lists everything that is written", "Options.RemoveSignatures cannot be combined with Options.Repair")
-	case o.WithGantry != "":
-		return env.InputHint("leave it out", "Options.WithGantry cannot be combined with Options.Repair")
-	case o.Redundancy != 0:
-		return env.InputHint("leave it out: a repair has no parity files", "Options.Redundancy cannot be combined with Options.Repair")
-	case o.Gate != "" || o.GatePlan != "":
-		return env.InputHint("leave them out: the content of the request was in an archive before", "Options.Gate and Options.GatePlan cannot be combined with Options.Repair")
-	case o.DryRun:
-		return env.InputHint("leave it out: the request lists everything that is written", "Options.DryRun cannot be combined with Options.Repair")
-	}
-	return nil
-}
-
 // repair writes the archive that a repair request asks for.
 func repair(ctx context.Context, e *env.Env, o Options) (done *Result, failure error) {
 	opts := airgap.RepairOptions{

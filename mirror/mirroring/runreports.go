@@ -72,7 +72,7 @@ func absolutePath(path string) string {
 // result so far, whose Report lists what failed.
 func Run(ctx context.Context, o Options) (done *Result, failure error) {
 	if o.MetricsFile == "" && o.SummaryFile == "" {
-		return run(ctx, o)
+		return run(ctx, o, nil)
 	}
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func Run(ctx context.Context, o Options) (done *Result, failure error) {
 	}
 	warnings := collectWarnings(e)
 	o.recorded = new(bool)
-	done, failure = run(ctx, o)
+	done, failure = run(ctx, o, nil)
 	summary.Warnings = warnings()
 	if advice.KindOf(failure) == advice.Locked {
 		return done, failure // the files are about the other run

@@ -15,7 +15,6 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/copying"
 	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/lockfile"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
@@ -31,50 +30,22 @@ import (
 
 // Several hosts may copy the shards of one plan at the same time. Each leaves its result in the mirror, in the
 // repository shard.Repository, and publishes no catalogs, releases, graph data, records and cluster resources.
-// A last run with MirrorOptions.Finish does that, after it found all results and all images in the mirror. It
+// A last run with Options.Finish does that, after it found all results and all images in the mirror. It
 // is a run of the whole plan that has nothing else left to copy. Hosts coordinate through the registry alone.
 
 // Sharding divides the copy of a plan between hosts.
 type Sharding struct {
-	// Shard copies one of several parts of MirrorOptions.Plan to a registry, and publishes no catalogs and
+	// Shard copies one of several parts of Options.Plan to a registry, and publishes no catalogs and
 	// releases. The zero value copies everything. Runs of several shards of one plan may use the registry at
 	// the same time, each with a workspace of its own.
 	Shard plan.Shard
-	// Finish is the number of shards that MirrorOptions.Plan was copied in. The run publishes what shards do
+	// Finish is the number of shards that Options.Plan was copied in. The run publishes what shards do
 	// not. If shards are not complete, it changes nothing and returns a *ShardsError.
 	Finish int
 }
 
-// checkShards returns an error if Shard or Finish contradict other options.
-func (o *Options) checkShards() error {
-	sharded := o.Shard != plan.Shard{}
-	switch {
-	case !sharded && o.Finish == 0:
-		return nil
-	case sharded && o.Finish != 0:
-		return env.InputHint("finish when all shards are complete", "Options.Shard cannot be combined with Options.Finish")
-	case o.Finish < 0 || o.Finish > plan.MaxShards:
-		return env.InputHint("give the number of shards", "Options.Finish is %d, and a plan has 1 to %d shards", o.Finish, plan.MaxShards)
-	case o.Plan == "":
-		return env.InputHint("run gantry plan, and give all hosts its file", "Options.Shard and Options.Finish require Options.Plan")
-	case !o.toRegistry():
-		return env.Inputf("Options.Shard and Options.Finish are for docker:// destinations")
-	case o.ResourcesOnly:
-		return env.Inputf("Options.ResourcesOnly cannot be combined with Options.Shard and Options.Finish")
-	case sharded && o.Prune:
-		return env.InputHint("set it with Options.Finish", "Options.Prune cannot be combined with Options.Shard")
-	case o.OnError == selection.OnErrorPackage:
-		return env.InputHint("make the plan again if images are missing at their sources", "Options.OnError %s cannot be combined with Options.Shard and Options.Finish", selection.OnErrorPackage)
-	}
-	if sharded {
-		_, err := plan.ParseShard(o.Shard.String())
-		return err
-	}
-	return nil
-}
-
-// mirrorShard copies MirrorOptions.Shard of a plan.
-func mirrorShard(ctx context.Context, e *env.Env, o Options, trust *trust.SignaturePolicy, g *gates.Programs, approved *signing.ApprovedPlan) (done *Result, failure error) {
+// mirrorShard copies Options.Shard of a plan.
+func mirrorShard(ctx context.Context, e *env.Env, o Options, in inputs) (done *Result, failure error) {
 	t, err := site.OpenDestination(e, o.Destination, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths, CheckBlobs: o.CheckBlobs || o.RepairMissing, ReadBlobs: o.ReadBlobs})
 	if err != nil {
 		return nil, err
@@ -87,18 +58,19 @@ func mirrorShard(ctx context.Context, e *env.Env, o Options, trust *trust.Signat
 	}
 	defer s.Release()
 	run, caller := beginRun(s, &o, t, nil), ctx
-	run.gates = g
+	run.gates = in.gates
 	defer func() { failure = run.end(caller, &o, done, failure) }()
 	if err := run.begin(&o); err != nil {
 		return nil, err
 	}
+	approved := in.approved
 	name := selection.Rename(approved.Plan, o.Name).Name
 	run.planned(shardName(name, o.Shard), approved.Digest, o.writesNothing())
 	part, err := site.Planned(ctx, t, !o.DryRun, func(ctx context.Context) (*plan.Plan, error) {
-		if err := gates.PassPlanGate(ctx, s, g, approved.Plan, approved.Digest); err != nil {
+		if err := gates.PassPlanGate(ctx, s, in.gates, approved.Plan, approved.Digest); err != nil {
 			return nil, err
 		}
-		return shardFor(ctx, s, &o, trust, g, approved.Plan)
+		return shardFor(ctx, s, &o, in)
 	})
 	if err != nil {
 		return nil, err
@@ -111,7 +83,7 @@ func mirrorShard(ctx context.Context, e *env.Env, o Options, trust *trust.Signat
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Version: 1, Destination: o.Destination, PlanDigest: approved.Digest, PlanSignature: approved.Signer(), Plan: part, Verified: trust.Accepted().Summary(), Gate: g.Answers()}
+	result := &Result{Version: 1, Destination: o.Destination, PlanDigest: approved.Digest, PlanSignature: approved.Signer(), Plan: part, Verified: in.accepting.Accepted().Summary(), Gate: in.gates.Answers()}
 	result.UnsignedImages, _ = result.Plan.Unsigned()
 	if o.DryRun {
 		if result.ToCopy, err = t.Compare(ctx, part); err == nil && len(part.Missing) > 0 {
@@ -126,7 +98,7 @@ func mirrorShard(ctx context.Context, e *env.Env, o Options, trust *trust.Signat
 	defer release()
 	defer func() { failure = site.Lost(leased, r, failure) }()
 	j.Announce = func(ctx context.Context) { site.AnnounceShard(ctx, s, r, selection.Rename(approved.Plan, o.Name)) }
-	if result.Report, result.Transfer, err = copying.Run(leased, s, j, o.copying(result)); err != nil {
+	if result.Report, result.Transfer, err = copying.Run(leased, s, j, copying.Options{Rules: o.Rules, Found: result.foundMissing}); err != nil {
 		return result, err
 	}
 	result.SmallerIndexes, result.Converted = planning.SmallerIndexes(part), planning.ConvertedImages(part)
@@ -156,17 +128,17 @@ func notCopied(r *mirror.Report) (n int) {
 	return n
 }
 
-// shardFor returns the shard of a plan, after signature policy and gate.
-func shardFor(ctx context.Context, s *workspace.Session, o *Options, accepting *trust.SignaturePolicy, g *gates.Programs, whole *plan.Plan) (*plan.Plan, error) {
-	part, err := whole.Shard(o.Shard)
+// shardFor returns the shard of the approved plan, after signature policy and gate.
+func shardFor(ctx context.Context, s *workspace.Session, o *Options, in inputs) (*plan.Plan, error) {
+	part, err := in.approved.Plan.Shard(o.Shard)
 	if err == nil {
 		part, err = planning.LoadPlan(ctx, s, part, o.ReleaseTrust)
 	}
 	if err == nil {
-		part, err = trust.AcceptSources(ctx, s, accepting, part)
+		part, err = trust.AcceptSources(ctx, s, in.accepting, part)
 	}
 	if err == nil {
-		part, err = gates.PassGate(ctx, s, g, part)
+		part, err = gates.PassGate(ctx, s, in.gates, part)
 	}
 	if err == nil && o.RemoveSignatures {
 		part, err = part.WithoutSignatures()
@@ -216,21 +188,13 @@ func (e *ShardsError) Advice() (advice.Kind, string) {
 	return advice.Mismatch, "run again with Options.Shard " + strings.Join(names, ", ") + ", then finish; if images are not at their sources any more, make the plan again and run all shards, which copy only what is new"
 }
 
-// admitLeased is admission.AdmitAgain for a run that has the lease, and checkFinish.
-func admitLeased(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, o *Options, p *plan.Plan, opts cluster.ManifestOptions, approved *signing.ApprovedPlan) error {
-	if err := admission.AdmitAgain(ctx, s, t, p, o.Name, opts); err != nil || o.Finish == 0 {
-		return err
-	}
-	return checkFinish(ctx, t, o, approved, p)
-}
-
 // checkFinish returns a *ShardsError unless all shards of a plan are complete at the mirror: each left its
 // result there, and the mirror has the images. p is what this run mirrors of the approved plan.
-func checkFinish(ctx context.Context, t *site.RegistryDestination, o *Options, approved *signing.ApprovedPlan, p *plan.Plan) error {
+func checkFinish(ctx context.Context, t *site.RegistryDestination, shards int, approved *signing.ApprovedPlan, p *plan.Plan) error {
 	incomplete, store := &ShardsError{}, shardStore(t)
-	for i := 1; i <= o.Finish; i++ {
-		of := plan.Shard{Index: i, Count: o.Finish}
-		raw, err := store.Read(ctx, shard.Tag(p.Name, i, o.Finish))
+	for i := 1; i <= shards; i++ {
+		of := plan.Shard{Index: i, Count: shards}
+		raw, err := store.Read(ctx, shard.Tag(p.Name, i, shards))
 		if err != nil {
 			return fmt.Errorf("reading the result of shard %s: %w", of, err)
 		}
@@ -241,7 +205,7 @@ func checkFinish(ctx context.Context, t *site.RegistryDestination, o *Options, a
 	if len(incomplete.Shards) > 0 {
 		return incomplete
 	}
-	return findShardImages(ctx, t, o.Finish, approved.Plan, p)
+	return findShardImages(ctx, t, shards, approved.Plan, p)
 }
 
 // whyIncomplete returns why the result of a shard does not prove that the mirror has it, or "".

@@ -38,13 +38,7 @@ type Destination interface {
 type DestinationOptions struct {
 	// MaxNestedPaths is how many path components a registry allows; 0 is no limit.
 	MaxNestedPaths int
-	// StrictArchive refuses a blob larger than a volume instead of splitting it.
-	StrictArchive bool
-	// VolumeSize is how large the volumes of an archive may be, in bytes; 0 is what the plan says.
-	VolumeSize int64
-	// Redundancy is the percentage of the volumes of an archive for which parity files are added; 0 adds
-	// none.
-	Redundancy int
+	Volumes
 	// KeepLayout keeps what a layout lists under other names.
 	KeepLayout bool
 	// CheckBlobs asks a registry for every blob, and reads those of a layout. ReadBlobs reads those
@@ -54,8 +48,20 @@ type DestinationOptions struct {
 	RenameCatalogs bool
 	// Sign returns the signature of an archive's set manifest. Nil signs nothing.
 	Sign func(ctx context.Context, manifest io.Reader) (signature []byte, err error)
-	// Encrypt encrypts an archive; nil does not.
-	Encrypt *archive.Encryption
+}
+
+// Volumes say how the volumes of an archive are written.
+type Volumes struct {
+	// StrictArchive refuses a blob larger than a volume instead of splitting it.
+	StrictArchive bool
+	// VolumeSize is the maximum size of an archive's volumes in bytes. The default is the one of
+	// the configuration.
+	VolumeSize int64
+	// Redundancy is the percentage of an archive's volumes for which parity files are added, 1 to 100. Lost or
+	// damaged volumes can be rebuilt from them, see rebuild.Archive. 0 adds none.
+	Redundancy int
+	// EncryptTo has the recipients that an archive is encrypted to. Nil does not encrypt it.
+	EncryptTo *archive.Encryption
 }
 
 // OpenDestination returns the destination that a text such as "docker://mirror.example.com/ocp"
@@ -82,7 +88,7 @@ func OpenDestination(e *env.Env, destination string, opts DestinationOptions) (D
 		return nil, env.InputHint("set it when the content is pushed to a registry", "Options.MaxNestedPaths is for docker:// destinations, and %s keeps the paths", destination)
 	case strings.HasPrefix(destination, env.ArchiveScheme) && len(destination) > len(env.ArchiveScheme):
 		return &ArchiveDestination{dir: destination[len(env.ArchiveScheme):], Opts: archive.Options{
-			VolumeSize: opts.VolumeSize, Redundancy: opts.Redundancy, Strict: opts.StrictArchive, Replace: true, Sign: opts.Sign, Encrypt: opts.Encrypt, Log: e.Logger(),
+			VolumeSize: opts.VolumeSize, Redundancy: opts.Redundancy, Strict: opts.StrictArchive, Replace: true, Sign: opts.Sign, Encrypt: opts.EncryptTo, Log: e.Logger(),
 			WatchParity: func(total int64, done func() int64) func() {
 				return e.Show("computing parity", func() progress.Reading {
 					return progress.Reading{Total: total, Done: done(), Moved: done()}

@@ -122,28 +122,8 @@ func (o *Options) Check() error {
 	if err := o.ImageTrust.Check(); err != nil {
 		return err
 	}
-	if !strings.HasPrefix(where, env.RegistryScheme) && o.Applies() {
-		return env.InputHint("leave it out here, and set it when the content is mirrored to a registry", "Options.Policy is for docker://")
-	}
-	if !strings.HasPrefix(where, env.RegistryScheme) && o.Resources != "" {
-		return env.InputHint("leave it out", "Options.Resources is for docker://")
-	}
-	dir, isArchive := strings.CutPrefix(where, env.ArchiveScheme)
-	layoutDir, isLayout := strings.CutPrefix(where, env.LayoutScheme)
-	switch given := o.plans(); {
-	case isArchive && (o.Blobs || o.ReadBlobs):
-		return env.InputHint("leave it out: every byte of an archive is read", "%s is for docker://", o.blobsOption())
-	case isArchive && dir != "" && given > 0:
-		return env.InputHint("set none of Options.Config, Options.Plan and Options.From", "an archive contains its plan")
-	case isArchive && dir != "":
-		return nil
-	case isLayout && (o.Blobs || o.ReadBlobs):
-		return env.InputHint("leave it out: every byte of a layout is read", "%s is for docker://", o.blobsOption())
-	case isLayout && layoutDir != "" && given <= 1:
-	case !strings.HasPrefix(where, env.RegistryScheme) && !isLayout || isLayout && layoutDir == "":
-		return env.InputHint("write file://DIR for an archive, oci://DIR for a layout, docker://HOST[:PORT][/PREFIX] for a mirror", "%q cannot be verified", redact.Address(where))
-	case given > 1:
-		return env.InputHint("set one of Options.Config, Options.Plan and Options.From", "it is unknown what should be in %s", redact.Address(where))
+	if err := o.checkLocation(where); err != nil || isArchiveDir(where) {
+		return err
 	}
 	switch {
 	case o.Name != "" && o.Config == "" && !o.fromRecords():
@@ -153,6 +133,38 @@ func (o *Options) Check() error {
 	}
 	_, err := open.Folders("Options.From ", o.From)
 	return err
+}
+
+// isArchiveDir reports whether a location is the folder of an archive.
+func isArchiveDir(where string) bool {
+	return strings.HasPrefix(where, env.ArchiveScheme) && len(where) > len(env.ArchiveScheme)
+}
+
+// checkLocation returns an error if options contradict what is verified.
+func (o *Options) checkLocation(where string) error {
+	if !strings.HasPrefix(where, env.RegistryScheme) && o.Applies() {
+		return env.InputHint("leave it out here, and set it when the content is mirrored to a registry", "Options.Policy is for docker://")
+	}
+	if !strings.HasPrefix(where, env.RegistryScheme) && o.Resources != "" {
+		return env.InputHint("leave it out", "Options.Resources is for docker://")
+	}
+	isArchive := strings.HasPrefix(where, env.ArchiveScheme)
+	layoutDir, isLayout := strings.CutPrefix(where, env.LayoutScheme)
+	switch given := o.plans(); {
+	case isArchive && (o.Blobs || o.ReadBlobs):
+		return env.InputHint("leave it out: every byte of an archive is read", "%s is for docker://", o.blobsOption())
+	case isArchiveDir(where) && given > 0:
+		return env.InputHint("set none of Options.Config, Options.Plan and Options.From", "an archive contains its plan")
+	case isArchiveDir(where):
+	case isLayout && (o.Blobs || o.ReadBlobs):
+		return env.InputHint("leave it out: every byte of a layout is read", "%s is for docker://", o.blobsOption())
+	case isLayout && layoutDir != "" && given <= 1:
+	case !strings.HasPrefix(where, env.RegistryScheme) && !isLayout || isLayout && layoutDir == "":
+		return env.InputHint("write file://DIR for an archive, oci://DIR for a layout, docker://HOST[:PORT][/PREFIX] for a mirror", "%q cannot be verified", redact.Address(where))
+	case given > 1:
+		return env.InputHint("set one of Options.Config, Options.Plan and Options.From", "it is unknown what should be in %s", redact.Address(where))
+	}
+	return nil
 }
 
 // Run reads every byte of an archive or a layout, or asks a registry for every image of a plan.

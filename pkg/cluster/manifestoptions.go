@@ -14,10 +14,42 @@ import (
 	"github.com/gantry-mirror/gantry/plan/trust"
 )
 
+// A Format says for which clusters and how the cluster resources of a run are written.
+type Format struct {
+	// For are the clusters that apply the cluster resources: "openshift-4.20" or "kubernetes", and further
+	// components, separated by commas: "openshift-4.20,update-service". The default is the one of the run
+	// before, or the oldest OpenShift that the mirror has releases or catalogs for.
+	For string
+	// ICSP writes ImageContentSourcePolicies for clusters before OpenShift 4.13, in place of mirror sets.
+	ICSP bool
+	// MirrorSourcePolicy is the mirrorSourcePolicy of the cluster resources.
+	MirrorSourcePolicy string
+	// ImagePolicies is the version of the ClusterImagePolicies that are written for images that
+	// trust.ImageTrust verified: ImagePolicyV1, which is the default, ImagePolicyV1alpha1 or NoImagePolicies of
+	// package resources.
+	ImagePolicies string
+	// ImagePolicyNamespace writes ImagePolicies for this namespace in place of ClusterImagePolicies.
+	ImagePolicyNamespace string
+	// ResourceName becomes part of the names of mirror sets and of the UpdateService, so that those of
+	// several mirrors exist beside each other in a cluster. The default is no name for the first mirror
+	// of a workspace, and the name of the image set for others. The workspace keeps it.
+	ResourceName string
+	// RenameCatalogs forgets the names that CatalogSources and ClusterCatalogs have, and names them as
+	// oc mirror does.
+	RenameCatalogs bool
+}
+
+// Manifests returns the options that write manifests in this format.
+func (f *Format) Manifests() ManifestOptions {
+	return ManifestOptions{Options: resources.Options{
+		MirrorSourcePolicy: f.MirrorSourcePolicy, ImagePolicies: f.ImagePolicies, ImagePolicyNamespace: f.ImagePolicyNamespace, ICSP: f.ICSP,
+	}, Target: f.For}
+}
+
 // ManifestOptions say how cluster resources are written.
 type ManifestOptions struct {
 	resources.Options
-	// Target is MirrorOptions.For, or ResourcesOptions.For; "" keeps the one of the workspace.
+	// Target is Format.For, or ResourcesOptions.For; "" keeps the one of the workspace.
 	Target string
 	// Accepted is what the signature policy of the run found; nil without one.
 	Accepted *trust.AcceptedImages
@@ -31,7 +63,7 @@ func (o *ManifestOptions) saved(t *site.RegistryDestination, by mirrorAccess) st
 	}
 }
 
-// CheckFor returns an error if the value of MirrorOptions.For is invalid, or contradicts the other options.
+// CheckFor returns an error if the value of Format.For is invalid, or contradicts the other options.
 func CheckFor(text string, o resources.Options) error {
 	if o.ICSP && o.MirrorSourcePolicy != "" {
 		return env.InputHint("leave one of them out", "Options.ICSP cannot be combined with Options.MirrorSourcePolicy, which ImageContentSourcePolicies do not have")

@@ -32,7 +32,7 @@ type ResourcesOptions struct {
 	// MirrorHost is HOST[:PORT][/PREFIX] by which clusters reach the mirror, if it is another one. These
 	// manifests are written to a folder of their own.
 	MirrorHost string
-	// For, ICSP, MirrorSourcePolicy, ImagePolicies and ImagePolicyNamespace are those of mirroring.Options. Those
+	// For, ICSP, MirrorSourcePolicy, ImagePolicies and ImagePolicyNamespace are those of Format. Those
 	// that are not set are as in the last run.
 	For, MirrorSourcePolicy             string
 	ImagePolicies, ImagePolicyNamespace string

@@ -239,13 +239,11 @@ func (e *Env) NewClient(which remote.Side, mine Side, keys remote.Keychain) (*re
 		Retry:      retry,
 		Streams:    bound,
 		Rate:       rate,
-		MinRate:    slowest,
 		Limits:     perHost,
 		Side:       which,
 		UserAgent:  cmp.Or(e.UserAgent, "gantry"),
 		Log:        e.Logger(),
-
-		SilentTimeout: silent,
+		Timeouts:   remote.Timeouts{SilentTimeout: silent, MinRate: slowest},
 	}
 	if e.OnRetry != nil {
 		o.OnRetry = func(r remote.RetryEvent) { e.OnRetry(which, r) }

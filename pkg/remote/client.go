@@ -109,6 +109,15 @@ type Options struct {
 	Rate limits.Rate
 	// Limits apply to single hosts, in addition to the ones above; nil means none.
 	Limits *limits.Limits
+	Timeouts
+
+	Log       *slog.Logger // nil means none
+	UserAgent string       // "" means "gantry"
+	Clock     Clock        // nil means the system's
+}
+
+// Timeouts say when a request that makes no progress ends.
+type Timeouts struct {
 	// IdleTimeout ends a request when no data was transferred for this time; 0 means one minute.
 	// After the last byte of a blob, a registry has four seconds longer for each MiB of it, at most
 	// five times as long; after a manifest, it has SilentTimeout. The request is retried as
@@ -122,10 +131,6 @@ type Options struct {
 	// no minimum. It is measured over IdleTimeout, counts only the time that the network takes, and
 	// is shared by all requests of the Client that wait for the network at that time.
 	MinRate limits.Rate
-
-	Log       *slog.Logger // nil means none
-	UserAgent string       // "" means "gantry"
-	Clock     Clock        // nil means the system's
 }
 
 // A Client reads from and writes to registries. It is safe for concurrent use.

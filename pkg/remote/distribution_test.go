@@ -101,7 +101,7 @@ func TestUploadsToDistribution(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			c := newClient(t, remote.Options{
-				Side: remote.Destination, PlainHTTP: true, IdleTimeout: 5 * time.Second,
+				Side: remote.Destination, PlainHTTP: true, Timeouts: remote.Timeouts{IdleTimeout: 5 * time.Second},
 				Retry: remote.Retry{Times: 10, Delay: 50 * time.Millisecond},
 			})
 			chunk := tc.chunk

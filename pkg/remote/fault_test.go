@@ -210,7 +210,7 @@ func TestRetries(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var waits []time.Duration
-			c := newClient(t, remote.Options{Clock: newClock(), IdleTimeout: patience(tc.name), OnRetry: func(a remote.RetryEvent) {
+			c := newClient(t, remote.Options{Clock: newClock(), Timeouts: remote.Timeouts{IdleTimeout: patience(tc.name)}, OnRetry: func(a remote.RetryEvent) {
 				if waits = append(waits, a.Wait); tc.cancel {
 					cancel()
 				}

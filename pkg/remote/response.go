@@ -48,29 +48,41 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 	if e.Message == "" {
 		e.Message = strings.ToLower(http.StatusText(resp.StatusCode))
 	}
-	create := ""
 	if r.pushes() && (e.Host == h.name || r.kind == "token") {
-		create = h.mustCreate(r, resp.StatusCode, e.Code, e.Message)
+		if e.Hint = h.mustCreate(r, resp.StatusCode, e.Code, e.Message); e.Hint != "" {
+			if e.Err = ErrDenied; resp.StatusCode == http.StatusNotFound {
+				e.Err = ErrNotFound
+			}
+			return e
+		}
+	}
+	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+		h.explainUnauthorized(e, r, resp)
+		return e
+	}
+	h.explain(e, r, resp)
+	return e
+}
+
+// explainUnauthorized sets the cause and the hint of a response that refuses the credentials, or their permissions.
+func (h *host) explainUnauthorized(e *Error, r *request, resp *http.Response) {
+	e.Err = ErrUnauthorized
+	if h.deniesRepository(resp.Request.Context(), r, resp.StatusCode) {
+		e.Err = ErrDenied
 	}
 	switch {
-	case create != "":
-		e.Hint = create
-		if e.Err = ErrDenied; resp.StatusCode == http.StatusNotFound {
-			e.Err = ErrNotFound
-		}
-	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
-		e.Err = ErrUnauthorized
-		if h.deniesRepository(resp.Request.Context(), r, resp.StatusCode) {
-			e.Err = ErrDenied
-		}
-		switch {
-		case r.kind == web && r.authenticated:
-			e.Hint = h.webLoginHint(r)
-		case r.kind == web:
-			e.Hint = "check the address, and whether a proxy or firewall blocks it; no credentials are sent there"
-		case r.kind == "token" || e.Host == h.name: // a CDN knows no credentials
-			e.Hint = h.loginHint(resp.Request.Context(), r)
-		}
+	case r.kind == web && r.authenticated:
+		e.Hint = h.webLoginHint(r)
+	case r.kind == web:
+		e.Hint = "check the address, and whether a proxy or firewall blocks it; no credentials are sent there"
+	case r.kind == "token" || e.Host == h.name: // a CDN knows no credentials
+		e.Hint = h.loginHint(resp.Request.Context(), r)
+	}
+}
+
+// explain sets the cause and the hint of a response with another unexpected status, and whether it is temporary.
+func (h *host) explain(e *Error, r *request, resp *http.Response) {
+	switch {
 	case resp.StatusCode == http.StatusNotFound:
 		e.Err = ErrNotFound
 	case resp.StatusCode == http.StatusMethodNotAllowed && e.Host == h.name && readOnly(r, e.Code, resp.Header.Get("Allow")):
@@ -96,7 +108,6 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 		e.Err = ErrUnreachable
 		e.Hint = fmt.Sprintf("do not set %s: the registry may expect TLS", h.c.o.Side.option("PlainHTTP"))
 	}
-	return e
 }
 
 // readOnly reports whether a 405 response to r, with this error code or Allow header, means that a

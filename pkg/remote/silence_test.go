@@ -85,7 +85,7 @@ func TestSlowResponsesAreNoSilence(t *testing.T) {
 // minutes. Both would take years.
 func TestTooSlow(t *testing.T) {
 	blob, desc := blobOf(4 << 20)
-	o := Options{MinRate: 4 << 10, Side: Destination}
+	o := Options{Timeouts: Timeouts{MinRate: 4 << 10}, Side: Destination}
 	t.Run("source", func(t *testing.T) {
 		inBubble(t, o, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", strconv.FormatInt(desc.Size, 10))
@@ -177,7 +177,7 @@ func (s *trickle) Read(p []byte) (int, error) {
 func TestMinRateIsShared(t *testing.T) {
 	blob, desc := blobOf(100 * 600) // 600 bytes per second
 	for n, fails := range map[int]bool{1: true, 8: false} {
-		inBubble(t, Options{MinRate: 4 << 10, Retry: Retry{Times: -1}}, func(w http.ResponseWriter, r *http.Request) {
+		inBubble(t, Options{Timeouts: Timeouts{MinRate: 4 << 10}, Retry: Retry{Times: -1}}, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/v2/" {
 				return
 			}

@@ -13,7 +13,7 @@ import (
 // The time to store a blob grows with it, and has an end.
 func TestStoringTime(t *testing.T) {
 	for size, want := range map[int64]time.Duration{0: time.Minute, 10 << 20: 100 * time.Second, 60 << 20: 5 * time.Minute, math.MaxInt64: 5 * time.Minute} {
-		c := &Client{o: Options{IdleTimeout: time.Minute, SilentTimeout: 3 * time.Minute}}
+		c := &Client{o: Options{Timeouts: Timeouts{IdleTimeout: time.Minute, SilentTimeout: 3 * time.Minute}}}
 		if got := c.storing(size); got != want {
 			t.Errorf("%d bytes: %s, want %s", size, got, want)
 		}
@@ -39,7 +39,7 @@ func TestUnsentBytesAreNotStored(t *testing.T) {
 	defer close(done)
 	c, err := New(Options{
 		Side: Destination, PlainHTTP: true, CertDirs: []string{}, Proxy: http.ProxyURL(nil),
-		MinRate: 4 << 20, IdleTimeout: 500 * time.Millisecond, SilentTimeout: time.Minute, Retry: Retry{Times: -1},
+		Timeouts: Timeouts{MinRate: 4 << 20, IdleTimeout: 500 * time.Millisecond, SilentTimeout: time.Minute}, Retry: Retry{Times: -1},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -226,7 +226,7 @@ func TestStalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			blob, desc := blobOf(tc.size)
 			var stalled atomic.Bool
-			inBubble(t, Options{Side: Destination, SilentTimeout: tc.silent, Retry: Retry{Delay: time.Second}}, func(w http.ResponseWriter, r *http.Request) {
+			inBubble(t, Options{Side: Destination, Timeouts: Timeouts{SilentTimeout: tc.silent}, Retry: Retry{Delay: time.Second}}, func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == http.MethodPut && stalled.CompareAndSwap(false, true) {
 					if tc.readFirst {
 						_, _ = io.Copy(io.Discard, r.Body)

@@ -80,7 +80,7 @@ func TestGet(t *testing.T) {
 			f := &faults{answers: tc.answers}
 			s := startWeb(t, f, page)
 			clock := newClock()
-			c := newClient(t, remote.Options{Clock: clock, Retry: remote.Retry{Times: 3}, IdleTimeout: patience(tc.name), Keychain: keys{Username: "u", Password: "p"}})
+			c := newClient(t, remote.Options{Clock: clock, Retry: remote.Retry{Times: 3}, Timeouts: remote.Timeouts{IdleTimeout: patience(tc.name)}, Keychain: keys{Username: "u", Password: "p"}})
 			got, err := c.Get(t.Context(), s.URL+"/a/b?sig=s3cret", "text/plain", 100)
 			switch failed := tc.want != nil || tc.says != nil; {
 			case !failed && (err != nil || string(got) != page):

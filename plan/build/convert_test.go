@@ -98,6 +98,20 @@ func TestConvertedPlan(t *testing.T) {
 	if err != nil || !bytes.Equal(first, jsonOf(t, read)) {
 		t.Errorf("the plan is not read: %v", err)
 	}
+	checkMadeAgain(t, w, read)
+	delete(w.blobs, p.Catalogs[0].Digest)
+	if err := RebuildCatalog(t.Context(), p.Catalogs[0], p.Rewritten(), p.Format, w.sources()); err != nil || w.blobs[p.Catalogs[0].Digest] == nil {
+		t.Errorf("making the catalog again: %v", err)
+	}
+	read.Manifests[0].MediaType = ocispec.MediaTypeImageManifest
+	if err := read.Check(); err == nil {
+		t.Error("a plan of Docker's format with a manifest of OCI was accepted")
+	}
+}
+
+// checkMadeAgain checks that what a plan converted can be made again from the originals.
+func checkMadeAgain(t *testing.T, w *fixture, read *plan.Plan) {
+	t.Helper()
 	for i := range read.Images {
 		img := &read.Images[i]
 		from, err := Originals(t.Context(), read, img, w.sources().Images)
@@ -117,14 +131,6 @@ func TestConvertedPlan(t *testing.T) {
 				t.Errorf("%s: making %s again: %v", img.Source, d, err)
 			}
 		}
-	}
-	delete(w.blobs, p.Catalogs[0].Digest)
-	if err := RebuildCatalog(t.Context(), p.Catalogs[0], p.Rewritten(), p.Format, w.sources()); err != nil || w.blobs[p.Catalogs[0].Digest] == nil {
-		t.Errorf("making the catalog again: %v", err)
-	}
-	read.Manifests[0].MediaType = ocispec.MediaTypeImageManifest
-	if err := read.Check(); err == nil {
-		t.Error("a plan of Docker's format with a manifest of OCI was accepted")
 	}
 }
 

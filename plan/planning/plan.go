@@ -49,10 +49,9 @@ type Options struct {
 	Errata bool
 	// MaxNestedPaths is how many path components a registry allows; 0 is no limit.
 	MaxNestedPaths int
-	// OnStrand is the one of mirroring.Options. With admission.OnStrandRefuse, Plan returns its result and an error if a run
+	// Replacing is what a run may replace. With admission.OnStrandRefuse, Plan returns its result and an error if a run
 	// would be refused, also because a catalog is older, unless AllowOlder is set. It requires Destination.
-	OnStrand   string
-	AllowOlder bool
+	admission.Replacing
 	// EveryTag requests all tags of signatures, also those that the last plan has.
 	EveryTag bool
 }
@@ -114,19 +113,7 @@ func Make(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(o.ReleaseTrust.Check(), admission.CheckOnStrand(o.OnStrand)); err != nil {
-		return nil, err
-	}
-	if o.OnStrand == admission.OnStrandRefuse && o.Destination == "" {
-		return nil, env.InputHint("name a destination", "Options.OnStrand compares the catalogs with those of a destination")
-	}
-	if o.AllowOlder && o.OnStrand != admission.OnStrandRefuse {
-		return nil, env.InputHint("leave it out", "Options.AllowOlder is for Options.OnStrand "+admission.OnStrandRefuse+": otherwise older catalogs are only listed")
-	}
-	if strings.HasPrefix(o.Destination, env.LayoutScheme) && (o.OnStrand == admission.OnStrandRefuse || o.AllowOlder) {
-		return nil, admission.ErrLayoutCompared()
-	}
-	if err := o.CheckFormatOf(o.Destination); err != nil {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
 	trust, err := trust.ReadPolicy(e, o.ImageTrust)
@@ -168,48 +155,10 @@ func Make(ctx context.Context, o Options) (*Result, error) {
 		}
 	}
 	if t != nil {
-		if to, ok := t.(*site.ArchiveDestination); ok {
-			if err := site.PrepareExport(ctx, e, s, to, airgap.ExportOptions{Deltas: &airgap.DeltaOptions{}}, p); err != nil {
-				return nil, err
-			}
-		}
-		if r := t.Registry(); r != nil {
-			if err := site.KnowRecords(ctx, s, r, false); err != nil {
-				return nil, err
-			}
-			if err := cluster.NameObjects(s, r, env.WorkspaceDir(o.Workspace), p.Name, "", false); err != nil {
-				return nil, err
-			}
-		}
-		expected, err := admission.Admit(ctx, s, t, p, o.Name, cluster.ManifestOptions{Accepted: trust.Accepted()})
-		if err != nil {
+		if err := result.compare(ctx, s, t, &o, trust.Accepted(), selected); err != nil {
 			return nil, err
 		}
-		if expected != nil {
-			if result.Resources, err = cluster.PreviewResources(s, t.Registry(), expected); err != nil {
-				return nil, err
-			}
-		}
-		running, err := Running(ctx, s, t, &o.Selection, selected, p.Name)
-		if err != nil {
-			return nil, err
-		}
-		replaced := &admission.ReplacedReader{Session: s, To: t, Images: s.Sources.Origin, Originals: true, Running: running.All}
-		if result.Replaced, err = replaced.Compare(ctx, p); err != nil {
-			return nil, err
-		}
-		if result.ToCopy, err = t.Compare(ctx, p); err != nil {
-			return nil, err
-		}
-		if result.Deltas, err = site.PlanDeltas(t, p); err != nil {
-			return nil, err
-		}
-		if o.OnStrand == admission.OnStrandRefuse {
-			if err := admission.RefuseOlder(result.Replaced, o.AllowOlder); err != nil {
-				return result, err
-			}
-		}
-		if err := admission.RefuseStranded(result.Replaced, o.OnStrand); err != nil {
+		if err := o.refuse(result.Replaced); err != nil {
 			return result, err
 		}
 	}
@@ -217,6 +166,72 @@ func Make(ctx context.Context, o Options) (*Result, error) {
 		return result, admission.NewPlannedError(p, "")
 	}
 	return result, nil
+}
+
+// check returns an error if options contradict each other.
+func (o *Options) check() error {
+	refuses := o.OnStrand == admission.OnStrandRefuse
+	switch err := errors.Join(o.ReleaseTrust.Check(), admission.CheckOnStrand(o.OnStrand)); {
+	case err != nil:
+		return err
+	case refuses && o.Destination == "":
+		return env.InputHint("name a destination", "Options.OnStrand compares the catalogs with those of a destination")
+	case o.AllowOlder && !refuses:
+		return env.InputHint("leave it out", "Options.AllowOlder is for Options.OnStrand "+admission.OnStrandRefuse+": otherwise older catalogs are only listed")
+	case strings.HasPrefix(o.Destination, env.LayoutScheme) && (refuses || o.AllowOlder):
+		return admission.ErrLayoutCompared()
+	}
+	return o.CheckFormatOf(o.Destination)
+}
+
+// refuse returns an error if the options do not permit what the plan would replace.
+func (o *Options) refuse(replaced []admission.ReplacedCatalog) error {
+	if o.OnStrand == admission.OnStrandRefuse {
+		if err := admission.RefuseOlder(replaced, o.AllowOlder); err != nil {
+			return err
+		}
+	}
+	return admission.RefuseStranded(replaced, o.OnStrand)
+}
+
+// compare compares the plan with a destination: what a run would copy, publish and replace there.
+func (r *Result) compare(ctx context.Context, s *workspace.Session, t site.Destination, o *Options, accepted *trust.AcceptedImages, selected *selection.Selected) error {
+	p := r.Plan
+	if to, ok := t.(*site.ArchiveDestination); ok {
+		if err := site.PrepareExport(ctx, s.Env, s, to, airgap.ExportOptions{Deltas: &airgap.DeltaOptions{}}, p); err != nil {
+			return err
+		}
+	}
+	if to := t.Registry(); to != nil {
+		if err := site.KnowRecords(ctx, s, to, false); err != nil {
+			return err
+		}
+		if err := cluster.NameObjects(s, to, env.WorkspaceDir(o.Workspace), p.Name, "", false); err != nil {
+			return err
+		}
+	}
+	expected, err := admission.Admit(ctx, s, t, p, o.Name, cluster.ManifestOptions{Accepted: accepted})
+	if err != nil {
+		return err
+	}
+	if expected != nil {
+		if r.Resources, err = cluster.PreviewResources(s, t.Registry(), expected); err != nil {
+			return err
+		}
+	}
+	running, err := Running(ctx, s, t, &o.Selection, selected, p.Name)
+	if err != nil {
+		return err
+	}
+	replaced := &admission.ReplacedReader{Session: s, To: t, Images: s.Sources.Origin, Originals: true, Running: running.All}
+	if r.Replaced, err = replaced.Compare(ctx, p); err != nil {
+		return err
+	}
+	if r.ToCopy, err = t.Compare(ctx, p); err != nil {
+		return err
+	}
+	r.Deltas, err = site.PlanDeltas(t, p)
+	return err
 }
 
 // MakeFor makes the plan of a configuration, and saves it in the workspace if save is set. The saved

@@ -36,7 +36,7 @@ func client(t *testing.T, idle time.Duration) *remote.Client {
 	t.Helper()
 	c, err := remote.New(remote.Options{
 		CertDirs: []string{}, Proxy: http.ProxyURL(nil),
-		Retry: remote.Retry{Times: 2, Delay: time.Millisecond}, IdleTimeout: idle,
+		Retry: remote.Retry{Times: 2, Delay: time.Millisecond}, Timeouts: remote.Timeouts{IdleTimeout: idle},
 	})
 	if err != nil {
 		t.Fatal(err)

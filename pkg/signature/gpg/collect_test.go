@@ -40,9 +40,11 @@ func (w *web) Get(ctx context.Context, url, _ string, limit int64) ([]byte, erro
 	return nil, fmt.Errorf("GET %s: %w", url, fs.ErrNotExist)
 }
 
+// The signature stores of the tests.
+const a, b = "https://a.example.com/signatures", "http://b.example.com/"
+
 func TestCollect(t *testing.T) {
 	first, second := signers()[0], signers()[1]
-	const a, b = "https://a.example.com/signatures", "http://b.example.com/"
 	older := first.sign(t, text(image), signed.Add(-time.Hour), 0)
 	newer := first.sign(t, text(image), signed, 0)
 	other := second.sign(t, text(image), signed.Add(-time.Minute), 0)
@@ -107,20 +109,6 @@ func TestCollect(t *testing.T) {
 			t.Error(diff)
 		}
 	})
-	for name, found := range map[string]any{"a bad one": []byte("?"), "another's": other, "a store that is down": down} {
-		t.Run("nothing but "+name, func(t *testing.T) {
-			w := &web{there: map[string]any{Path(b, image, 1): found}}
-			if _, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring}, now); err == nil || errors.Is(err, release.ErrUnsigned) {
-				t.Errorf("the image is reported as unsigned: %v", err)
-			}
-		})
-	}
-	t.Run("nothing anywhere", func(t *testing.T) {
-		_, err := Collect(t.Context(), &web{}, []string{a, b}, image, []Keyring{first.keyring}, now)
-		if !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, release.ErrUnsigned) || !refused(err) || strings.Count(err.Error(), "the store has no signature for the image") != 2 {
-			t.Error(err)
-		}
-	})
 	t.Run("no signature store", func(t *testing.T) {
 		w := &web{there: map[string]any{Path(a, image, 1): newer, Path(b, image, 1): down}}
 		for _, keyrings := range [][]Keyring{{second.keyring}, {first.keyring, second.keyring}} {
@@ -137,6 +125,35 @@ func TestCollect(t *testing.T) {
 			t.Error("a signature by another key is accepted:", err)
 		}
 	})
+}
+
+// TestCollectNothing checks which error it is if no store has a signature that satisfies a keyring.
+func TestCollectNothing(t *testing.T) {
+	first, second := signers()[0], signers()[1]
+	other := second.sign(t, text(image), signed.Add(-time.Minute), 0)
+	down := errors.New("connection refused")
+	for name, found := range map[string]any{"a bad one": []byte("?"), "another's": other, "a store that is down": down} {
+		t.Run("nothing but "+name, func(t *testing.T) {
+			w := &web{there: map[string]any{Path(b, image, 1): found}}
+			if _, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring}, now); err == nil || errors.Is(err, release.ErrUnsigned) {
+				t.Errorf("the image is reported as unsigned: %v", err)
+			}
+		})
+	}
+	t.Run("nothing anywhere", func(t *testing.T) {
+		_, err := Collect(t.Context(), &web{}, []string{a, b}, image, []Keyring{first.keyring}, now)
+		if !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, release.ErrUnsigned) || !refused(err) || strings.Count(err.Error(), "the store has no signature for the image") != 2 {
+			t.Error(err)
+		}
+	})
+}
+
+// TestCollectEnds checks how many requests are made, and that errors of the same kind are listed once.
+func TestCollectEnds(t *testing.T) {
+	first, second := signers()[0], signers()[1]
+	newer := first.sign(t, text(image), signed, 0)
+	other := second.sign(t, text(image), signed.Add(-time.Minute), 0)
+	down := errors.New("connection refused")
 	t.Run("no end", func(t *testing.T) {
 		w := &web{there: map[string]any{}}
 		for n := 1; n <= 20; n++ {

@@ -115,6 +115,12 @@ func sound(t *testing.T, g layered.Graph, r layered.Result) {
 			obstacles[i] = f
 		}
 	}
+	soundRoutes(t, g, r, obstacles)
+}
+
+// soundRoutes checks that each edge has one line from box to box, which runs over no other box.
+func soundRoutes(t *testing.T, g layered.Graph, r layered.Result, obstacles map[int]layered.Rect) {
+	t.Helper()
 	routed := map[int]bool{}
 	for _, route := range r.Routes {
 		for _, e := range route.Edges {

@@ -47,9 +47,9 @@ func fromArchive(ctx context.Context, o *cluster.ResourcesOptions, e *env.Env) (
 	case o.MirrorHost != "":
 		destination = env.RegistryScheme + o.MirrorHost
 	}
-	result, err := Run(ctx, Options{
-		Env: e, From: o.From, Read: o.Read, Destination: destination, Workspace: o.Workspace, ResourcesOnly: true, again: o,
-	})
+	result, err := run(ctx, Options{
+		Env: e, ImportOptions: ImportOptions{From: o.From, Read: o.Read}, Destination: destination, Workspace: o.Workspace, ResourcesOnly: true,
+	}, o)
 	if err != nil {
 		return nil, err
 	}

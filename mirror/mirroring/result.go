@@ -27,10 +27,10 @@ import (
 type Result struct {
 	Version     int    `json:"version"`
 	Destination string `json:"destination"`
-	// PlanDigest is the digest of the plan: of the file of MirrorOptions.Plan, or of the plan that was made or read
+	// PlanDigest is the digest of the plan: of the file of Options.Plan, or of the plan that was made or read
 	// from the archive, before anything that turned out to be unavailable was removed.
 	PlanDigest digest.Digest `json:"planDigest,omitempty"`
-	// PlanSignature is the one of the plan in MirrorOptions.Plan; nil if it is not signed.
+	// PlanSignature is the one of the plan in Options.Plan; nil if it is not signed.
 	PlanSignature *sshsig.Verdict `json:"planSignature,omitempty"`
 	// Signature is the one of the archive that was read; nil if it is not signed.
 	Signature *sshsig.Verdict `json:"signature,omitempty"`
@@ -89,11 +89,6 @@ type Result struct {
 	Withheld []plan.Publishable `json:"-"`
 	// Repaired is the repair that was written; nil without Repair.
 	Repaired *airgap.Repaired `json:"-"`
-}
-
-// copying returns the options for copying. What a registry misses is added to the result.
-func (o *Options) copying(result *Result) copying.Options {
-	return copying.Options{StopOnError: o.OnError == selection.OnErrorStop, Repair: o.RepairMissing, Found: result.foundMissing, Windows: o.windows(), TagUntagged: o.TagUntagged}
 }
 
 // sayRead says how much of an archive an import read and compared with its digests. What it did not need may be damaged, and

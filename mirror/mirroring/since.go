@@ -8,29 +8,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
-// checkSince returns an error if Since, Full and Receipts contradict each other or the destination.
-func (o *Options) checkSince() error {
-	var given []string
-	for _, option := range []struct {
-		name string
-		set  bool
-	}{{"Since", o.Since != ""}, {"Full", o.Full}, {"Receipts", len(o.Receipts) > 0}} {
-		if option.set {
-			given = append(given, option.name)
-		}
-	}
-	switch {
-	case len(given) > 0 && !o.toArchive():
-		return env.Inputf("Options.%s is for file:// destinations", given[0])
-	case len(given) > 1:
-		return env.InputHint("set one of the two", "Options.%s and Options.%s both set what the archive omits", given[0], given[1])
-	}
-	_, err := o.since()
-	return err
-}
-
 // since returns what an archive omits. The policy for Receipts is not set.
-func (o *Options) since() (airgap.Since, error) {
+func (o *ArchiveOptions) since() (airgap.Since, error) {
 	c := airgap.Since{Full: o.Full, Text: o.Since, Receipts: o.Receipts}
 	if o.Since == "" {
 		return c, nil
