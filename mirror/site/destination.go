@@ -195,3 +195,8 @@ func (t *RegistryDestination) Copy(ctx context.Context, p *plan.Plan, source ima
 func (t *RegistryDestination) InMirror(repository string) reference.Reference {
 	return t.Names[repository]
 }
+
+// String returns docker://HOST[/PREFIX].
+func (t *RegistryDestination) String() string {
+	return env.RegistryScheme + strings.TrimSuffix(t.Host+"/"+t.Prefix, "/")
+}

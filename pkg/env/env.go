@@ -1,9 +1,11 @@
 package env
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/gantry-mirror/gantry/archive"
@@ -179,4 +181,9 @@ func Inputf(format string, args ...any) error { return advice.New(advice.Input, 
 // InputHint is Inputf with a hint.
 func InputHint(hint, format string, args ...any) error {
 	return advice.New(advice.Input, hint, format, args...)
+}
+
+// WorkspaceDir returns the folder of an option Workspace.
+func WorkspaceDir(workspace string) string {
+	return strings.TrimPrefix(cmp.Or(workspace, DefaultWorkspace), ArchiveScheme)
 }
