@@ -63,7 +63,7 @@ func Content(ctx context.Context, o ContentOptions) error {
 	return writeContent(o.To, body, size)
 }
 
-// writeContent writes size bytes to the file that ExtractContentOptions.To names.
+// writeContent writes size bytes to the file that ContentOptions.To names.
 func writeContent(to string, body io.Reader, size int64) error {
 	if info, err := os.Stat(to); err == nil && info.IsDir() {
 		return env.InputHint("name a file", "Options.To %s is a folder", to)

@@ -12,5 +12,5 @@
 //
 // This package knows no volumes, plans and registries.
 //
-// Start with Add in withgantry.go.
+// Start with Add in program.go.
 package program

@@ -208,7 +208,7 @@ func (o *Options) open(ctx context.Context, secure bool) (net.Listener, error) {
 	return l, nil
 }
 
-// writeServed writes the manifests for clusters if ServeOptions.Resources is set.
+// writeServed writes the manifests for clusters if Options.Resources is set.
 func writeServed(e *env.Env, o Options, images *airgap.ServableImages, at net.Addr) error {
 	if o.Resources == "" {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
-// servedList is a file in the folder of ServeOptions.Resources that lists the files that Serve
+// servedList is a file in the folder of Options.Resources that lists the files that Serve
 // wrote there. Files that are not listed belong to the user. oc apply does not read it.
 const servedList = ".gantry-resources"
 

@@ -25,9 +25,9 @@ import (
 
 // A name identifies one configuration of a workspace. The workspace keeps the configuration's plan,
 // and the record of each mirror, under that name, and a run replaces what the previous run of the
-// same name left there. The name is the one of the configuration's file, or PlanOptions.Name.
+// same name left there. The name is the one of the configuration's file, or planning.Options.Name.
 //
-// Two configurations may have files with the same name. PlanOptions.Name decides, if it is given.
+// Two configurations may have files with the same name. That option decides, if it is given.
 // Otherwise a file at another path is the same configuration if the file that the workspace
 // remembers is gone (it was moved) or has the same text (another checkout). An archive does not
 // contain the path of the configuration. There, and as a second check here, a plan that has none of

@@ -28,7 +28,7 @@ type PartialError struct {
 	Reasons                    []error
 }
 
-// NewPartialError returns the error of a run with MirrorOptions.OnError onError.
+// NewPartialError returns the error of a run with copying.Rules.OnError onError.
 func NewPartialError(report *mirror.Report, onError string) *PartialError {
 	e := &PartialError{Failed: len(report.Failed), Withheld: len(report.Withheld), excluded: len(report.Excluded)}
 	for _, x := range report.Withheld {

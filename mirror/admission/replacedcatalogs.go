@@ -40,7 +40,7 @@ type Replacing struct {
 	AllowOlder bool
 }
 
-// OnStrands returns the values of MirrorOptions.OnStrand.
+// OnStrands returns the values of Replacing.OnStrand.
 func OnStrands() []string { return []string{OnStrandKnown, OnStrandWarn, OnStrandRefuse} }
 
 // CheckOnStrand returns an error if the value of OnStrand is unknown.

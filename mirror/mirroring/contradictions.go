@@ -124,7 +124,7 @@ func (o *Options) contradictions() []contradiction {
 	}
 }
 
-// Check returns an error if options contradict each other. Mirror calls it first.
+// Check returns an error if options contradict each other. Run calls it first.
 func (o *Options) Check() error {
 	for _, c := range o.contradictions() {
 		if !c.given || !c.against {

@@ -18,7 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan/trust"
 )
 
-// Options says what Mirror copies, and where to. Destination is required, and one of Config,
+// Options says what Run copies, and where to. Destination is required, and one of Config,
 // Plan, From and Repair. What concerns one phase of a run is an embedded struct.
 type Options struct {
 	Env *env.Env
@@ -120,10 +120,10 @@ type RegistryOptions struct {
 	// MaxNestedPaths is how many path components a registry allows; 0 is no limit.
 	MaxNestedPaths int
 	// CreateRepositories creates the repositories or projects that the plan needs in a registry that does not
-	// create them on push, as registry.Prepare does, unless DryRun is set.
+	// create them on push, as package registry does, unless DryRun is set.
 	CreateRepositories bool
 	registry.API
-	// Prune deletes from a registry what none of its image sets wants any more, as the function Prune does,
+	// Prune deletes from a registry what none of its image sets wants any more, as removal.Prune does,
 	// after a run that is complete.
 	Prune bool
 }
@@ -133,7 +133,7 @@ type ArchiveOptions struct {
 	site.Volumes
 	// Since, Full and Receipts say what an archive omits; only one may be set. Since is a sequence
 	// ("2") or a date ("2026-10-01") that the site has, Full omits nothing, and Receipts are files
-	// that Mirror wrote, one at each site that the archive is for: it omits what all of them have. The
+	// that Run wrote, one at each site that the archive is for: it omits what all of them have. The
 	// default omits what earlier archives of the workspace have.
 	Since    string
 	Full     bool

@@ -67,7 +67,7 @@ func absolutePath(path string) string {
 }
 
 // Run copies what the destination does not have. If some content is unavailable, the rest is
-// complete and consistent, and Mirror returns the result and a *admission.PartialError. If OnError is
+// complete and consistent, and Run returns the result and a *admission.PartialError. If OnError is
 // selection.OnErrorStop, the error is a *mirror.StopError. With every error of the copy itself, it returns the
 // result so far, whose Report lists what failed.
 func Run(ctx context.Context, o Options) (done *Result, failure error) {

@@ -41,7 +41,7 @@ type VersionChange struct {
 	Added, Removed   []string
 }
 
-// planning.earlierPlan returns the plan that the workspace has of the image set of options, or nil.
+// earlierPlan returns the plan that the workspace has of the image set of options, or nil.
 func earlierPlan(o *Options) *plan.Plan {
 	name := o.Name
 	switch {

@@ -57,7 +57,7 @@ func (f StoredFile) ref() string {
 	return f.Name
 }
 
-// openFiles opens what PullOptions.From names. The caller closes it.
+// openFiles opens what Options.From names. The caller closes it.
 func openFiles(ctx context.Context, e *env.Env, o *Options) (*FileSource, error) {
 	if strings.HasPrefix(o.From, env.RegistryScheme) {
 		at, err := mirror.ParseRegistryPath(o.From, o.MaxNestedPaths)

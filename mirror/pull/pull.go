@@ -56,7 +56,7 @@ type PulledFile struct {
 	Present bool   `json:"present,omitempty"`
 }
 
-// ListFiles lists the files of a mirror, an archive or a layout. PullOptions.Name is ignored.
+// ListFiles lists the files of a mirror, an archive or a layout. Options.Name is ignored.
 func ListFiles(ctx context.Context, o Options) (*FileList, error) {
 	e, done := o.Env.OrDefault()
 	defer done()

@@ -199,7 +199,7 @@ func (r *recordedTurns) addSet(ctx context.Context, set *turnsOfSet) error {
 	return r.all.Add(next, smaller, names, nil)
 }
 
-// signing.readPlan reads the plan of a turn, and returns it with its repositories in the mirror.
+// readPlan reads the plan of a turn, and returns it with its repositories in the mirror.
 func (r *recordedTurns) readPlan(ctx context.Context, turn *setrecord.Turn) (*plan.Plan, map[string]reference.Reference, error) {
 	text, err := setrecord.OpenPlan(ctx, r.records, turn)
 	if err != nil {

@@ -127,14 +127,14 @@ type RegistryDestination struct {
 	reached chan struct{}
 	// RenameCatalogs forgets the names that catalogs have in cluster resources.
 	RenameCatalogs bool
-	// Suffix is the one of the names of mirror sets, and suffixNote why it is used; see cluster.NameObjects.
+	// Suffix is the one of the names of mirror sets, and SuffixNote why it is used; see cluster.NameObjects.
 	Suffix, SuffixNote string
 	// Format is the one of the record of the image set that is mirrored.
 	Format manifest.Format
 	// WarnedTags are the tags of other image sets that were warned about.
 	WarnedTags map[string]bool
 	// Recorded are the records that the mirror itself has, by image set, and unreadable the tags of those
-	// that cannot be read. recordProblem is why no record can be read; see SyncRecords.
+	// that cannot be read. RecordProblem is why no record can be read; see SyncRecords.
 	Recorded      map[string]RecordedSet
 	unreadable    []string
 	RecordProblem error
@@ -194,4 +194,9 @@ func (t *RegistryDestination) Copy(ctx context.Context, p *plan.Plan, source ima
 // Push was called for the plan.
 func (t *RegistryDestination) InMirror(repository string) reference.Reference {
 	return t.Names[repository]
+}
+
+// String returns docker://HOST[/PREFIX].
+func (t *RegistryDestination) String() string {
+	return env.RegistryScheme + strings.TrimSuffix(t.Host+"/"+t.Prefix, "/")
 }

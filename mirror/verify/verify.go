@@ -30,7 +30,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan/trust"
 )
 
-// Options says what Verify reads. A registry and a layout accept one of Config, Plan and From.
+// Options says what Run reads. A registry and a layout accept one of Config, Plan and From.
 // Without it, the records in the registry say what should be there, or the index of the layout.
 type Options struct {
 	Env *env.Env
@@ -107,7 +107,7 @@ func (o *Options) blobsOption() string {
 	return "Options.Blobs"
 }
 
-// Check returns an error if options contradict each other. Verify calls it first.
+// Check returns an error if options contradict each other. Run calls it first.
 func (o *Options) Check() error {
 	if len(o.Locations) == 0 {
 		return env.Inputf("nothing to verify")

@@ -57,7 +57,7 @@ type resourceCheck struct {
 
 func (c *resourceCheck) add(p ResourceProblem) { c.out.Problems = append(c.out.Problems, p) }
 
-// resourceLimits bound the files of a folder that a user names.
+// The limits of the files of a folder that a user names.
 const (
 	maxResourceFiles = 10_000
 	maxResourceBytes = 64 << 20

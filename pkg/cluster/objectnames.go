@@ -15,12 +15,12 @@ import (
 // Names of mirror sets and of the UpdateService. The first mirror of a workspace has the names that oc
 // mirror gives, "idms-operator-0". Another mirror of the workspace, and a workspace that is new for its
 // mirror although another one was used for it, would replace these objects in a cluster, and remove the
-// sources of the first. Their names get a suffix: the name of the image set, or MirrorOptions.ResourceName. If the
+// sources of the first. Their names get a suffix: the name of the image set, or Format.ResourceName. If the
 // mirror has records of its image sets, every workspace has the same sources, and no suffix is needed.
 // The workspace keeps the suffix of each mirror.
 
 // NameObjects sets the suffix of the objects of a mirror, and the note about it. imageSet is the name of the plan, given is
-// MirrorOptions.ResourceName. With save, the suffix is kept in the workspace.
+// Format.ResourceName. With save, the suffix is kept in the workspace.
 func NameObjects(s *workspace.Session, t *site.RegistryDestination, workspace, imageSet, given string, save bool) error {
 	key := t.Key()
 	taken, err := s.OtherSuffixes(key)

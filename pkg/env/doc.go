@@ -14,5 +14,5 @@
 // options are made with Inputf and InputHint: they name fields as Options.Field, which a command line
 // translates into its flags.
 //
-// Start with Env in gantry.go, then read Client in registries.go.
+// Start with Env in env.go, then read Client in registries.go.
 package env

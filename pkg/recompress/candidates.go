@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// Evidence is what the beginning of a blob shows about its compressor.
+// evidence is what the beginning of a blob shows about its compressor.
 type evidence struct {
 	format format
 	unix   bool  // the gzip header names an operating system, which Go does not

@@ -37,7 +37,7 @@ type compressor struct {
 	open   func(level, size int) (encoder, error)
 }
 
-// Sizes are those of the blocks that a compressor compresses independently of each other, or of the
+// sizes are those of the blocks that a compressor compresses independently of each other, or of the
 // parts in which a program passes content to it, if they have an effect.
 type sizes struct {
 	what   string

@@ -12,7 +12,7 @@ func ToolComponents() []string {
 	return []string{"baremetal-installer", "cli", "cli-artifacts", "cloud-credential-operator", "installer", "installer-artifacts", "oc-mirror"}
 }
 
-// Placeholders in programs: an image, a version, an architecture.
+// placeholder is a place in a program for an image, a version, an architecture.
 func placeholder(name string, room int) string {
 	return "\x00_RELEASE_" + name + "_LOCATION_\x00" + strings.Repeat("X", room) + "\x00"
 }

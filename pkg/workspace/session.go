@@ -142,3 +142,6 @@ func (s *Session) Cached(ctx context.Context, p *plan.Plan, d digest.Digest, lay
 		func(b plan.Blob) error { return check(ocispec.Descriptor{Digest: b.Digest, Size: b.Size}, !layered) })
 	return complete, err
 }
+
+// DeltaCache is the folder for deltas in the cache.
+const DeltaCache = "deltas"

@@ -127,3 +127,10 @@ func (r *Sources) Read(ctx context.Context, arg string, options catalog.Options)
 	}
 	return src.Read(ctx, options)
 }
+
+// CloseSources closes sources in a defer. An error is logged.
+func CloseSources(e *env.Env, r *Sources) {
+	if err := r.Close(); err != nil {
+		e.Logger().Warn("removing the files of this run", "error", err)
+	}
+}

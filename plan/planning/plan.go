@@ -27,7 +27,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan/trust"
 )
 
-// Options says what Plan plans. Config is required.
+// Options says what Make plans. Config is required.
 type Options struct {
 	Env *env.Env
 	selection.Selection
@@ -44,12 +44,12 @@ type Options struct {
 	// RemoveSignatures leaves out the signatures and other referrers of images, as mirror.signatures:
 	// remove does.
 	RemoveSignatures bool
-	// Errata reads the labels of images for PlanResult.Errata. The configs of images are requested once, and kept in
+	// Errata reads the labels of images for Result.Errata. The configs of images are requested once, and kept in
 	// the cache of the workspace.
 	Errata bool
 	// MaxNestedPaths is how many path components a registry allows; 0 is no limit.
 	MaxNestedPaths int
-	// Replacing is what a run may replace. With admission.OnStrandRefuse, Plan returns its result and an error if a run
+	// Replacing is what a run may replace. With admission.OnStrandRefuse, Make returns its result and an error if a run
 	// would be refused, also because a catalog is older, unless AllowOlder is set. It requires Destination.
 	admission.Replacing
 	// EveryTag requests all tags of signatures, also those that the last plan has.
@@ -76,7 +76,7 @@ type Result struct {
 	Verified *trust.VerifiedSignatures
 	// Gate is what the gate decided about images; nil without one.
 	Gate *gates.GateResult
-	// Errata are those of the plan; nil without PlanOptions.Errata.
+	// Errata are those of the plan; nil without Options.Errata.
 	Errata *Errata
 	// Warnings are those about the configuration.
 	Warnings []selection.ConfigProblem
@@ -84,7 +84,7 @@ type Result struct {
 	Replaced []admission.ReplacedCatalog
 }
 
-// PlanConfig makes the plan of the configuration that o names, by o's Selection, updates.ReleaseTrust, Name and Workspace. It is not saved.
+// PlanConfig makes the plan of the configuration that o names, by o's Selection, ReleaseTrust, Name and Workspace. It is not saved.
 func PlanConfig(ctx context.Context, e *env.Env, o Options) (*plan.Plan, error) {
 	selected, err := o.Selection.LoadConfig(e)
 	if err != nil {
@@ -304,7 +304,7 @@ func MakeFor(ctx context.Context, s *workspace.Session, t site.Destination, o Op
 	return p, admission.KeepClaim(s, o.Config, name)
 }
 
-// mirroring.earlierPlan returns the last plan of an image set in the workspace, and when it was saved; nil if there is none
+// earlierPlan returns the last plan of an image set in the workspace, and when it was saved; nil if there is none
 // that can be read.
 func earlierPlan(s *workspace.Session, name string) (*plan.Plan, time.Time) {
 	f, err := s.OpenPlan(name)

@@ -56,3 +56,9 @@ func planText(file io.Reader) (io.Reader, error) {
 	}
 	return io.LimitReader(text, maxPlanText), nil
 }
+
+// ReadPlan reads a plan from a file, which may be compressed with gzip.
+func ReadPlan(path string) (*plan.Plan, error) {
+	p, _, err := readPlan(path)
+	return p, err
+}

@@ -207,7 +207,7 @@ func (a *ApprovedPlan) check(file string, policy *sshsig.Policy) error {
 	return err
 }
 
-// DigestOf returns the digest of the plan in MirrorOptions.Plan, or of another one without that.
+// DigestOf returns the digest of the plan in Approval.Plan, or of another one without that.
 func (a *ApprovedPlan) DigestOf(p *plan.Plan) (digest.Digest, error) {
 	if a == nil {
 		return p.Digest()

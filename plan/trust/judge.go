@@ -185,7 +185,7 @@ func isFile(p *plan.Plan, img *plan.Image) bool {
 	return slices.ContainsFunc(p.Files, func(f plan.File) bool { return f.Digest == img.Digest && f.Source == img.Source })
 }
 
-// signing.DigestOf returns the digest that signatures of the image may cover: at a source, the digest of the index
+// digestOf returns the digest that signatures of the image may cover: at a source, the digest of the index
 // that a smaller one was made from.
 func (j *judge) digestOf(img *plan.Image) digest.Digest {
 	if j.sources != nil && img.RewrittenFrom != "" {
@@ -311,7 +311,7 @@ func (d *judged) add(signers []policy.Signer) {
 	}
 }
 
-// signing.planSigners returns the signers as plans list them.
+// planSigners returns the signers as plans list them.
 func (d *judged) planSigners() []plan.Signer {
 	var all []plan.Signer
 	for _, s := range d.signers {

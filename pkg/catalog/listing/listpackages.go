@@ -29,7 +29,7 @@ type ListedOperator struct {
 	Channels       []OperatorChannel `json:"channels"`
 }
 
-// A OperatorChannel is a channel of a package.
+// An OperatorChannel is a channel of a package.
 type OperatorChannel struct {
 	Name       string `json:"name"`
 	Head       string `json:"head"`
@@ -40,7 +40,7 @@ type OperatorChannel struct {
 	Bundles  []OperatorBundle  `json:"bundles,omitempty"`
 }
 
-// A OperatorBundle is a bundle of a channel.
+// An OperatorBundle is a bundle of a channel.
 type OperatorBundle struct {
 	Name       string            `json:"name"`
 	Version    string            `json:"version"`

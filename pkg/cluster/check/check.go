@@ -83,7 +83,7 @@ type Result struct {
 	Upgrades upgrade.Report
 	// Extensions are the ClusterExtensions.
 	Extensions []ResolvedExtension
-	// CRDSafety is the result of CheckOptions.CRDSafety, or nil.
+	// CRDSafety is the result of Options.CRDSafety, or nil.
 	CRDSafety *CRDSafety
 	// Mirrored are checks of what the mirrors of a configuration have now. The rest of the result is about what a run of the
 	// configuration would publish.

@@ -110,7 +110,7 @@ func (c *platformCheck) run(ctx context.Context) (*proof.Report, error) {
 	return check.Report(), nil
 }
 
-// runVersions checks the updates from CheckOptions.From to CheckOptions.To.
+// runVersions checks the updates from Options.From to Options.To.
 func (c *platformCheck) runVersions(ctx context.Context) (*proof.Report, error) {
 	var arches []release.Arch
 	if c.options.Arch != "" {

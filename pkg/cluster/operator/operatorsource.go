@@ -261,7 +261,7 @@ func sameReference(a, b string) bool {
 	return err == nil && err2 == nil && x == y
 }
 
-// cluster.nameCatalogs gives the catalogs the names of their objects in clusters.
+// nameCatalogs gives the catalogs the names of their objects in clusters.
 func (s *Operators) nameCatalogs(workspace string) error {
 	saved, err := state.CatalogNames(env.WorkspaceDir(workspace))
 	if err != nil {

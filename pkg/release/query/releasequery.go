@@ -129,7 +129,7 @@ func newReleaseClient(e *env.Env, q *ReleaseQuery) (*releaseClient, error) {
 	return &releaseClient{ReleaseQuery: q, env: e, updates: updates.NewUpdates(e, client, cfg, updates.ReleaseTrust{}), images: client, configured: cfg}, nil
 }
 
-// env.OrDefault returns architectures, or if there are none, those of the configuration.
+// orDefault returns architectures, or if there are none, those of the configuration.
 func (c *releaseClient) orDefault(arches []release.Arch) []release.Arch {
 	switch {
 	case len(arches) > 0:

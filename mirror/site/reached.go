@@ -51,7 +51,7 @@ func (t *RegistryDestination) IsReached(ctx context.Context) (bool, error) {
 	}
 }
 
-// Planned calls planning.MakeFor, and meanwhile checks whether a destination that is a registry can be reached
+// Planned calls makePlan, and meanwhile checks whether a destination that is a registry can be reached
 // and accepts the credentials, for a push or for pulls alone. The destination may be nil.
 func Planned(ctx context.Context, t Destination, push bool, makePlan func(context.Context) (*plan.Plan, error)) (p *plan.Plan, err error) {
 	if t == nil || t.Registry() == nil {

@@ -3,8 +3,10 @@ package updates
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A Minor is a minor version, such as 4.20.
@@ -27,3 +29,6 @@ func ParseMinor(text string) (Minor, bool) {
 	b, errB := strconv.Atoi(rest)
 	return Minor{Major: a, Minor: b}, errA == nil && errB == nil
 }
+
+// MinorVersion matches a minor version, such as "4.20".
+var MinorVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+\.[0-9]+$`) })

@@ -1,9 +1,11 @@
 package env
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/gantry-mirror/gantry/archive"
@@ -61,7 +63,7 @@ type Env struct {
 	// HelmRenderer is the program that renders Helm charts. The default is gantry-helm beside the running
 	// program, or in PATH.
 	HelmRenderer string
-	// TuneWindow changes the gate of MirrorOptions.Window. Tests set clocks with it.
+	// TuneWindow changes the gate of the times at which a run copies. Tests set clocks with it.
 	TuneWindow func(*window.Gate)
 
 	Mu        sync.Mutex
@@ -176,7 +178,12 @@ func (e *Env) Opened(a *archive.Archive) {
 // Inputf returns an error about an option or a file that it names.
 func Inputf(format string, args ...any) error { return advice.New(advice.Input, "", format, args...) }
 
-// InputHint is inputf with a hint.
+// InputHint is Inputf with a hint.
 func InputHint(hint, format string, args ...any) error {
 	return advice.New(advice.Input, hint, format, args...)
+}
+
+// WorkspaceDir returns the folder of an option Workspace.
+func WorkspaceDir(workspace string) string {
+	return strings.TrimPrefix(cmp.Or(workspace, DefaultWorkspace), ArchiveScheme)
 }

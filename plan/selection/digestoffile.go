@@ -20,3 +20,6 @@ func DigestOfFile(name string) digest.Digest {
 	}
 	return digest.FromBytes(text)
 }
+
+// MaxCompared is the maximum size of two configurations that are compared, in bytes.
+const MaxCompared = 16 << 20

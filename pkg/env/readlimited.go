@@ -20,3 +20,6 @@ func ReadLimited(name string, limit int64) ([]byte, error) {
 	}
 	return text, err
 }
+
+// MaxPassword is the maximum size of a password, in bytes. Some are tokens.
+const MaxPassword = 64 << 10

@@ -1,6 +1,8 @@
 package env
 
 import (
+	"os"
+
 	"github.com/gantry-mirror/gantry/pkg/durable"
 )
 
@@ -8,4 +10,10 @@ import (
 func IsFile(path string) bool {
 	_, regular, err := durable.Resolve(path)
 	return regular || err != nil // the error is returned when it is written
+}
+
+// IsFolder reports whether there is a folder.
+func IsFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
