@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/ocmirror"
 )
 
 // baseFlags are the flags for what an archive omits. The flags of earlier versions are not listed in
@@ -40,6 +42,7 @@ func (b *baseFlags) addFlags(f *pflag.FlagSet) {
 func hideFlags(f *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		f.Lookup(name).Hidden = true
+		f.Lookup(name).Annotations = map[string][]string{ocmirror.Earlier: {}}
 	}
 }
 

@@ -75,7 +75,7 @@ func (a *app) graphPackages(cmd *cobra.Command, f graphFlags, catalog string) er
 		drawn = append(drawn, "-o "+f.form)
 	}
 	if len(drawn) > 0 {
-		return usageHint("name it after the catalog; gantry catalog graph "+catalog+" lists the packages", "%s requires a package", strings.Join(drawn, ", "))
+		return usageHint("name it after the catalog; "+cmd.CommandPath()+" "+catalog+" lists the packages", "%s requires a package", strings.Join(drawn, ", "))
 	}
 	return a.listOperators(cmd.Context(), f.readFlags, f.form, catalog, "", "")
 }

@@ -31,6 +31,7 @@ var flagGroups = []flagGroup{
 		policyFlag, securePolicyFlag, registriesDFlag, cosignFlag, "image-policies", "image-policy-namespace",
 		gateFlag, gatePlanFlag, gateParallelFlag, gateTimeoutFlag, gateValidFlag,
 	}},
+	{"Lists", []string{"list-mirror", "delete-id"}},
 	{"Reports", []string{"failures", "metrics-file"}},
 	{"Tuning", []string{"retry-times", "retry-delay", "parallel-images", "parallel-layers", "limit-rate", "min-rate", "silent-timeout", "limits", "cache-dir", "helm-renderer"}},
 }

@@ -28,33 +28,28 @@ func (a *app) pruneCommand() *cobra.Command {
 	var f pruneFlags
 	c := &cobra.Command{
 		Use: "prune [-c FILE | --list FILE] docker://HOST[:PORT][/PREFIX]",
-		Long: `Delete from a mirror what none of its image sets wants any more: images of earlier runs,
-with their signatures, and tags. Without --yes or --plan, nothing is deleted, and the
-plan is printed.
+		Long: `Delete from a mirror what no image set needs any more: images of earlier runs, with their
+signatures, and tags. Without --yes or --plan, nothing is deleted, and the plan is printed.
 
-What image sets want is in the records that gantry mirror writes to the mirror. Content
+What image sets need is in the records that gantry mirror writes to the mirror. Content
 that no record lists is never deleted, nor is anything that such content refers to, or
 that a published catalog names. The registry frees the space when it collects garbage.
 
---forget gives an image set up: nothing that only it wants is wanted any more, and its
-records and cluster resources go, too.
+--forget also deletes what only this image set needs, its records and cluster resources.
 
--c lists what a DeleteImageSetConfiguration selects, and writes the list to the folder delete in
-the workspace, in the format of oc mirror. --list shows what it would delete of such a list, and
-with --yes deletes it: catalogs are built again without the listed bundles and published before
-that, and what anything else wants stays.
+-c writes a list of what a DeleteImageSetConfiguration selects to the folder delete in the
+workspace, in the format of oc mirror. --list shows what it would delete of such a list, and
+with --yes deletes it, after it published catalogs without the listed bundles.
 
 --others lists what no record has: content of other clients and of other tools. With --select
 and --save, it writes some of it to a file for --list. It deletes nothing.
 
-` + deletionExits("; or with --list, an image\nstays that nothing else in the list explains"),
+` + deletionExits(", or a listed image stays without a reason"),
 		Example: `  gantry prune docker://mirror.example.com:5000/ocp
   gantry prune --yes docker://mirror.example.com:5000/ocp
-  gantry prune --keep-last 3 --older-than 30d docker://mirror.example.com:5000/ocp
   gantry prune --forget edge docker://mirror.example.com:5000/ocp
   gantry prune -c delete.yaml docker://mirror.example.com:5000/ocp
   gantry prune --list gantry-workspace/delete/delete-images.yaml docker://mirror.example.com:5000/ocp
-  gantry prune --yes --list gantry-workspace/delete/delete-images.yaml docker://mirror.example.com:5000/ocp
   gantry prune --others docker://mirror.example.com:5000/ocp
   gantry prune --save prune.json docker://mirror.example.com:5000/ocp
   gantry prune --plan prune.json docker://mirror.example.com:5000/ocp`,

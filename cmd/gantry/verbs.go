@@ -47,14 +47,14 @@ func (a *app) verbs() []verb {
 		{groupSettings, "registry", "Check a registry, store its credentials, create its repositories", a.registryCommand, ""},
 		{"", "version", "Print the version of gantry", a.versionCommand, ""},
 
-		{"", "delete", "", a.deleteCommand, "prune --list"},
+		{"", "delete", "List what a DeleteImageSetConfiguration selects of a mirror", a.deleteCommand, "prune --list"},
 		{"", "doctor", "", a.doctorCommand, "registry doctor"},
 		{"", "explain", "", a.explainCommand, "plan explain"},
 		{"", "graph", "", a.graphCommand, "catalog graph"},
 		{"", "login", "", a.loginCommand, "registry login"},
 		{"", "logout", "", a.logoutCommand, "registry logout"},
 		{"", "operator", "", a.operatorCommand, "cluster operator"},
-		{"", "pull", "", a.getCommand, "get"},
+		{"", "pull", "List the files of a mirror or an archive, or write one", a.getCommand, "get"},
 		{"", "resources", "", a.resourcesCommand, "cluster resources"},
 		{"", "serve", "", a.serveCommand, "archive serve"},
 	}
