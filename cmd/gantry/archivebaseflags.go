@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -89,15 +90,18 @@ func (b *baseFlags) resolve(repair string) error {
 
 // checkEmpty returns an error if a flag is empty.
 func (b *baseFlags) checkEmpty() error {
-	if err := refuseEmpty(b.set, "since"); err != nil {
-		return err
-	}
-	for name, values := range map[string][]string{baseFlag: b.bases, "receipt": b.receipts} {
-		for _, value := range values {
-			if value == "" {
-				return usageHint("leave it out, or give it a value", "--%s is empty", name)
-			}
+	empty := b.set.Changed("since") && b.since == ""
+	name := "since"
+	for _, of := range []struct {
+		name   string
+		values []string
+	}{{baseFlag, b.bases}, {"receipt", b.receipts}} {
+		if slices.Contains(of.values, "") {
+			empty, name = true, of.name
 		}
+	}
+	if empty {
+		return usageHint("leave it out, or give it a value", "--%s is empty", name)
 	}
 	return nil
 }

@@ -129,7 +129,7 @@ func TestBaseFlag(t *testing.T) {
 		"--base 2 --full":             {Error: "--base and --full both set what the archive omits; set one of the two"},
 		"--since 2 --receipt site":    {Error: "--since and --receipt both set what the archive omits; set one of the two"},
 		"--base=":                     {Error: "--base is empty; leave it out, or give it a value"},
-		"--since=":                    {Error: "--since has no value; set a value, or leave the flag out"},
+		"--since=":                    {Error: "--since is empty; leave it out, or give it a value"},
 		"--repair x --base none":      {Error: "--repair cannot be combined with --base; leave it out"},
 	} {
 		var b baseFlags
