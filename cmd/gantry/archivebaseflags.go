@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -48,7 +49,9 @@ func hideFlags(f *pflag.FlagSet, names ...string) {
 }
 
 // archiveOrDate matches the number of an archive, or what begins like a date.
-var archiveOrDate = regexp.MustCompile(`^([0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}(T.*)?)$`)
+var archiveOrDate = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}(T.*)?)$`)
+})
 
 // resolve reads --base into the values of the other flags. It returns an error if they contradict each
 // other or --repair, or if a flag is empty, as with an unset variable of a script.
@@ -70,7 +73,7 @@ func (b *baseFlags) resolve(repair string) error {
 	}
 	for _, base := range b.bases {
 		switch {
-		case base == baseAuto, base == baseNone, archiveOrDate.MatchString(base):
+		case base == baseAuto, base == baseNone, archiveOrDate().MatchString(base):
 			if len(b.bases) > 1 {
 				return usageHint("give it alone; only the files of receipts can be combined", "--%s %s cannot be combined with another --%s", baseFlag, base, baseFlag)
 			}
