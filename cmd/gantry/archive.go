@@ -26,11 +26,12 @@ nothing is unpacked. To check an archive for damage, use gantry verify.
   gantry archive diff file:///media/january file:///media/february
   gantry archive convert file:///media/disk-of-oc-mirror --to /srv/converted
   gantry archive rebuild file:///media/disk
+  gantry archive serve file:///media/disk
   gantry archive repair-request file:///media/disk --to request.json`,
 		Args: verbArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(a.archiveInspectCommand(), a.archiveListCommand(), a.archiveExtractCommand(), a.archiveDiffCommand(), a.archiveConvertCommand(), a.archiveRebuildCommand(), a.archiveRepairRequestCommand())
+	c.AddCommand(a.archiveInspectCommand(), a.archiveListCommand(), a.archiveExtractCommand(), a.archiveDiffCommand(), a.archiveConvertCommand(), a.archiveRebuildCommand(), a.archiveRepairRequestCommand(), a.serveCommand())
 	for _, verb := range c.Commands() {
 		verb.Args = usageArgs(verb.Args)
 	}

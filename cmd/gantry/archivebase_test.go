@@ -72,7 +72,7 @@ func TestSince(t *testing.T) {
 	}
 	m.want("since the first", m.written(2, "b", "--since", "1"), 3, 1)
 	m.want("since the newest", m.written(2, "c", "--since", "3"), 4, 3)
-	m.refuse(exitUsage, []string{"--since 2999-01-01 is in the future"}, "mirror", "-c", m.isc[2], fileScheme+m.path("d"), "--name", "ops", "--since", "2999-01-01")
+	m.refuse(exitUsage, []string{"--base 2999-01-01 is in the future"}, "mirror", "-c", m.isc[2], fileScheme+m.path("d"), "--name", "ops", "--since", "2999-01-01")
 	m.want("all", m.written(2, "a", "--full"), 5, 0)
 	if diff := m.sets("a"); !slices.Equal(diff, []string{"000005"}) {
 		t.Errorf("after --full the folder has %v", diff)
@@ -81,7 +81,7 @@ func TestSince(t *testing.T) {
 		words []string
 		args  []string
 	}{
-		"no such archive": {[]string{"wrote no sequence 9 of ", "set --since to 1 (", "or 5 ("}, []string{"--since", "9"}},
+		"no such archive": {[]string{"wrote no sequence 9 of ", "set --base to 1 (", "or 5 ("}, []string{"--since", "9"}},
 		"no date":         {[]string{"--since", "2026-10-01"}, []string{"--since", "soon"}},
 		"two":             {[]string{"--since and --full"}, []string{"--since", "1", "--full"}},
 		"nothing":         {[]string{"--since is empty"}, []string{"--since", ""}},
@@ -92,7 +92,7 @@ func TestSince(t *testing.T) {
 			m.refuse(exitUsage, tc.words, append([]string{"mirror", "-c", m.isc[2], fileScheme + m.path("e"), "--name", "ops"}, tc.args...)...)
 		})
 	}
-	m.refuse(exitUsage, []string{"--full is for file://"}, "mirror", "-c", m.isc[2], m.docker("/x"), "--full")
+	m.refuse(exitUsage, []string{"--base none is for file://"}, "mirror", "-c", m.isc[2], m.docker("/x"), "--full")
 	m.refuse(exitUsage, []string{"--write-receipt is for --from"}, "mirror", "-c", m.isc[2], m.docker("/x"), "--write-receipt", m.path("r.json"))
 }
 

@@ -95,14 +95,14 @@ func TestSequences(t *testing.T) {
 	}
 	m.source.ResetLog()
 	second := m.writeMonth(2)
-	m.says(second.stdout, "Sequence 2 omits ", "which are in sequence 1; --full writes all content")
+	m.says(second.stdout, "Sequence 2 omits ", "which are in sequence 1; --base none writes all content")
 	for _, r := range m.source.Log() {
 		if r.Method == http.MethodGet && strings.Contains(r.Path, "/blobs/") && strings.Contains(r.Path, "/lantern/store/") {
 			t.Errorf("%s was read again", r.Path)
 		}
 	}
 	third := m.writeMonth(3)
-	m.says(third.stdout, "Nothing to copy, and nothing to carry: sequence 3 at "+m.disks[3]+" has no content, because all ", " images are in sequences 1 to 2.", "copy its files; --full writes")
+	m.says(third.stdout, "Nothing to copy, and nothing to carry: sequence 3 at "+m.disks[3]+" has no content, because all ", " images are in sequences 1 to 2.", "copy its files; --base none writes")
 	if strings.Contains(third.stdout, "omits") {
 		t.Errorf("the third run printed it twice\n%s", third.stdout)
 	}
@@ -151,7 +151,7 @@ func TestSequences(t *testing.T) {
 	// This site missed the second disk: nothing is copied, and the message says what to do.
 	m.must(m.importArgs("gap", 1)...)
 	m.mirror.ResetLog()
-	m.refuse(exitMismatch, []string{"gantry-000002", "a second --from", "--full"}, m.importArgs("gap", 3)...)
+	m.refuse(exitMismatch, []string{"gantry-000002", "a second --from", "--base none"}, m.importArgs("gap", 3)...)
 	if n := m.sent("PUT manifest") + m.sent("POST upload"); n > 0 {
 		t.Errorf("%d requests changed the mirror", n)
 	}
@@ -163,7 +163,7 @@ func TestSequences(t *testing.T) {
 	// which the last site never imported.
 	m.must(m.importArgs("late", 3, 1, 2)...)
 	m.fixture.verify("late", acme, 4)
-	m.refuse(exitMismatch, []string{"sequence 2 builds on 1, which this workspace has not imported", "bring gantry-000001 too", "--full", "are neither in " + m.disks[2]}, m.importArgs("empty", 2)...)
+	m.refuse(exitMismatch, []string{"sequence 2 builds on 1, which this workspace has not imported", "bring gantry-000001 too", "--base none", "are neither in " + m.disks[2]}, m.importArgs("empty", 2)...)
 
 	// Without its workspace, a site is checked by the content of its mirror.
 	if err := os.RemoveAll(m.path("at-all")); err != nil {
@@ -220,7 +220,7 @@ func TestLostOmittedContent(t *testing.T) {
 		t.Errorf("the receipt has %v", r.Sets)
 	}
 	// With --check-blobs, the receipt lists only blobs that were requested from the mirror and are present.
-	m.refuse(exitPartial, []string{lost, "--check-blobs", "--receipt"}, append(m.importArgs("site", 2), "--write-receipt", file, "--check-blobs")...)
+	m.refuse(exitPartial, []string{lost, "--blobs=check", "--base"}, append(m.importArgs("site", 2), "--write-receipt", file, "--check-blobs")...)
 	for _, at := range m.readReceipt(file).Repositories {
 		for _, b := range at.Blobs {
 			if b.Digest.String() == lost {

@@ -222,7 +222,7 @@ func TestEmptiedMirror(t *testing.T) {
 	}
 	m.mirror.Script(registrytest.Rule{Method: http.MethodHead, Path: "/v2/site/", Action: registrytest.Status(http.StatusNotFound)})
 	m.mirror.ResetLog()
-	m.refuse(exitMismatch, []string{"sequence 2 builds on 1, which this workspace imported, but the mirror has lost it", "bring gantry-000001 too", "--full"}, m.importArgs("site", 2)...)
+	m.refuse(exitMismatch, []string{"sequence 2 builds on 1, which this workspace imported, but the mirror has lost it", "bring gantry-000001 too", "--base none"}, m.importArgs("site", 2)...)
 	if sent := changed(m.mirror.Log()); len(sent) > 0 {
 		t.Errorf("the mirror was changed: %v", sent)
 	}

@@ -33,6 +33,7 @@ func (a *app) catalogCommand() *cobra.Command {
 		Long: "Inspect operator catalogs in any format, and create and test your own.\n\n" + catalogHelp + "\n" + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized}),
 		Example: `  gantry catalog list quay.io/org/catalog:v4.20
   gantry catalog diff quay.io/org/catalog:v4.19 quay.io/org/catalog:v4.20
+  gantry catalog graph quay.io/org/catalog:v4.20 my-operator -o svg > graph.svg
   gantry catalog filter -c imageset.yaml --output-dir filtered
   gantry catalog validate ./catalog`,
 		Args: verbArgs,
@@ -40,7 +41,7 @@ func (a *app) catalogCommand() *cobra.Command {
 	}
 	c.AddCommand(a.catalogRenderCommand(), a.catalogValidateCommand(), a.catalogListCommand(), a.catalogDiffCommand(),
 		a.catalogFilterCommand(), a.catalogConvertCommand(),
-		a.catalogInitCommand(), a.catalogDeprecateCommand(), a.catalogBuildCommand(), a.catalogServeCommand())
+		a.catalogInitCommand(), a.catalogDeprecateCommand(), a.catalogBuildCommand(), a.catalogServeCommand(), a.catalogGraphCommand())
 	for _, verb := range c.Commands() {
 		verb.Args = usageArgs(verb.Args)
 	}

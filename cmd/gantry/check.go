@@ -36,8 +36,7 @@ type platformFlags struct {
 	channel        string
 	arch           string
 	maxNestedPaths int
-	blobs          bool
-	readBlobs      bool
+	blobs          verifiedBlobs
 
 	own *pflag.FlagSet // flags that only --platform uses
 }
@@ -51,8 +50,7 @@ func (f *platformFlags) addFlags(all *pflag.FlagSet, registries *registryFlags) 
 	f.own.StringVar(&f.channel, "channel", "", "with --to: channel that clusters follow (default: a channel that has the version, preferably a stable one)")
 	f.own.StringVar(&f.arch, "arch", "", "with --to: architecture of the clusters, such as arm64 or multi (default: all that the mirror has the versions for)")
 	f.own.IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "with --platform: the value that the mirror was filled with; 0 is no limit")
-	f.own.BoolVar(&f.blobs, "blobs", false, "with --platform: also request every blob of the releases from the mirror")
-	f.own.BoolVar(&f.readBlobs, "read-blobs", false, "with --platform: read every manifest and blob of the releases, and compare it with its digest")
+	f.blobs.addFlags(f.own, "blobs of the releases, with --platform")
 	registries.dest.addFlags(f.own, "dest", "mirror of --platform")
 	all.AddFlagSet(f.own)
 }
@@ -135,12 +133,15 @@ func (f *checkFlags) options(a *app, args []string) (check.Options, error) {
 	}
 	o.Mirror, o.ReleaseTrust = args[0], f.trust()
 	o.From, o.To, o.Channel, o.Arch, o.MaxNestedPaths = f.from, f.to, f.channel, f.arch, f.maxNestedPaths
-	o.Blobs, o.ReadBlobs = f.blobs, f.readBlobs
+	o.Blobs, o.ReadBlobs = f.blobs.requested(), f.blobs.readAll()
 	return o, nil
 }
 
 func (a *app) check(ctx context.Context, f checkFlags, args []string) error {
 	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
+		return err
+	}
+	if err := f.blobs.checkArgs(args); err != nil {
 		return err
 	}
 	o, err := f.options(a, args)

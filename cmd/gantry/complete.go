@@ -33,7 +33,7 @@ func addCompletion(c *cobra.Command) {
 		c.ValidArgsFunction = complete(1, dockerScheme, fileScheme, ociScheme)
 	case c.Name() == "verify":
 		c.ValidArgsFunction = complete(0, dockerScheme, fileScheme, ociScheme)
-	case c.CommandPath() == "gantry pull":
+	case c.CommandPath() == "gantry get", c.CommandPath() == "gantry pull":
 		c.ValidArgsFunction = complete(0, dockerScheme, fileScheme, ociScheme)
 	case c.CommandPath() == "gantry registry prepare":
 		c.ValidArgsFunction = complete(1, dockerScheme)
@@ -53,6 +53,7 @@ func addCompletion(c *cobra.Command) {
 func completeFlags(c *cobra.Command) {
 	for name, words := range map[string][]string{
 		"on-error":             copying.OnErrors(),
+		blobsFlag:              {blobsCheck, blobsRead},
 		"on-strand":            admission.OnStrands(),
 		"layout":               workspace.Layouts(),
 		"registry-kind":        registry.Kinds(),

@@ -17,10 +17,12 @@ type deleteFlags struct {
 	generate bool
 	deleteID string
 	layout   string
+	// command is what deletes a list, and how says how the deletion of one is completed that was only shown.
+	command, how string
 }
 
 func (a *app) deleteCommand() *cobra.Command {
-	var f deleteFlags
+	f := deleteFlags{command: "gantry delete --" + deleteYAMLFlag, how: "leave --dry-run out"}
 	c := &cobra.Command{
 		Use: "delete {--generate -c FILE | --delete-yaml-file FILE} docker://HOST[:PORT][/PREFIX]",
 		Long: `Delete content from a mirror, in the two steps of oc mirror.
@@ -68,19 +70,28 @@ prints what would be deleted, and nothing changes.
 			return a.delete(cmd.Context(), f)
 		},
 	}
-	o := &f.options
-	f.addFlags(c)
-	c.Flags().StringVarP(&f.config, "config", "c", "", "the DeleteImageSetConfiguration, with --generate")
-	c.Flags().StringVar(&o.Name, "name", "", "only this image set loses content; what others have stays (default: all image sets of the mirror)")
-	_ = c.RegisterFlagCompletionFunc("name", completeImageSets) // it is there, and new
+	f.deletionFlags.addFlags(c)
+	f.addListFlags(c, "--generate", "gantry delete --generate")
 	c.Flags().BoolVar(&f.generate, "generate", false, "list what would be deleted")
-	c.Flags().StringVar(&o.DeleteYAMLFile, "delete-yaml-file", "", "delete what this list has, a file from gantry delete --generate or oc mirror delete --generate")
-	c.Flags().StringVar(&o.ListMirror, "list-mirror", "", "the name of the mirror in the list, docker://HOST[:PORT][/PREFIX], if it is another one")
-	c.Flags().StringVar(&f.deleteID, "delete-id", "", "with --generate: add this to the names of the files")
-	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "with --delete-yaml-file: show what would be deleted, and delete nothing")
-	c.Flags().StringVar(&f.layout, "layout", "", "with --generate, folder of the files in the workspace: gantry for delete, or oc-mirror for working-dir/delete (default: what the workspace uses, or gantry)")
+	c.Flags().BoolVar(&f.options.DryRun, "dry-run", false, "with --delete-yaml-file: show what would be deleted, and delete nothing")
 	return c
 }
+
+// addListFlags adds the flags of gantry prune and gantry delete for lists of images. lists is the flag
+// with which they write one, and made is the whole command.
+func (f *deleteFlags) addListFlags(c *cobra.Command, lists, made string) {
+	o, fs := &f.options, c.Flags()
+	fs.StringVarP(&f.config, "config", "c", "", "the DeleteImageSetConfiguration, with --generate")
+	fs.StringVar(&o.Name, "name", "", "only this image set loses content; what others have stays (default: all image sets of the mirror)")
+	_ = c.RegisterFlagCompletionFunc("name", completeImageSets) // it is there, and new
+	fs.StringVar(&o.DeleteYAMLFile, deleteYAMLFlag, "", "delete what this list has, a file from "+made+" or oc mirror delete --generate")
+	fs.StringVar(&o.ListMirror, "list-mirror", "", "the name of the mirror in the list, docker://HOST[:PORT][/PREFIX], if it is another one")
+	fs.StringVar(&f.deleteID, "delete-id", "", "with "+lists+": add this to the names of the files")
+	fs.StringVar(&f.layout, "layout", "", "with "+lists+", folder of the files in the workspace: gantry for delete, or oc-mirror for working-dir/delete (default: what the workspace uses, or gantry)")
+}
+
+// deleteYAMLFlag is the flag of gantry delete for the list.
+const deleteYAMLFlag = "delete-yaml-file"
 
 func (a *app) listDeletions(ctx context.Context, f deleteFlags) error {
 	o := removal.DeletionListOptions{
@@ -98,7 +109,7 @@ func (a *app) listDeletions(ctx context.Context, f deleteFlags) error {
 	if err := log.listedDeletions(list); err != nil {
 		return err
 	}
-	if err := a.text(view.DeletionList(list)); err != nil {
+	if err := a.text(view.DeletionList(list, f.command)); err != nil {
 		return err
 	}
 	return log.endDeletion(nil)
@@ -115,7 +126,7 @@ func (a *app) delete(ctx context.Context, f deleteFlags) error {
 	if err := log.deleted(result, err); err != nil {
 		return err
 	}
-	if err := a.showDeletion(result.Deleted, result, view.DeletedList(result), err); err != nil {
+	if err := a.showDeletion(result.Deleted, result, view.DeletedList(result, f.how), err); err != nil {
 		return err
 	}
 	return log.endDeletion(result)

@@ -52,7 +52,7 @@ func TestDeltaGap(t *testing.T) {
 	third := w.publish(3)
 	w.written("disk3")
 	before := len(w.mirror.Log())
-	w.refuse(exitMismatch, []string{"sequence 3 builds on 2, which this workspace has not imported", "bring gantry-000002 too", "or write the archive again with --since 1"},
+	w.refuse(exitMismatch, []string{"sequence 3 builds on 2, which this workspace has not imported", "bring gantry-000002 too", "or write the archive again with --base 1"},
 		append(w.from("disk3"), "--workspace", w.path("inside"))...)
 	for _, r := range w.mirror.Log()[before:] {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead && strings.Contains(r.Path, "/site/org/") {

@@ -17,7 +17,8 @@ func (a *app) doctorCommand() *cobra.Command {
 	var form string
 	var o registry.DoctorOptions
 	c := &cobra.Command{
-		Use: "doctor docker://HOST[:PORT][/PREFIX]",
+		Use:   "doctor docker://HOST[:PORT][/PREFIX]",
+		Short: "Look at everything that mirroring to a registry depends on",
 		Long: `Look at everything that mirroring to a registry depends on, and print for each
 whether it is ok, a warning or a problem, with what to do: connection, proxy,
 certificates, clock, credentials (where they come from, never what they are), the
@@ -32,9 +33,9 @@ prefix, and to one below it, and deleted again. With --read-only, nothing is pus
 			exitError:        "something prevents mirroring",
 			exitUnauthorized: helpUnauthorized,
 		}),
-		Example: `  gantry doctor docker://mirror.example.com:5000/ocp
-  gantry doctor -c imageset.yaml docker://mirror.example.com:5000/ocp
-  gantry doctor --read-only docker://mirror.example.com:5000 -o json`,
+		Example: `  gantry registry doctor docker://mirror.example.com:5000/ocp
+  gantry registry doctor -c imageset.yaml docker://mirror.example.com:5000/ocp
+  gantry registry doctor --read-only docker://mirror.example.com:5000 -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.form(form, outputText, outputJSON); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan/explain"
 )
 
-// explainFlags are the flags of gantry explain.
+// explainFlags are the flags of gantry plan explain.
 type explainFlags struct {
 	registryFlags
 	selectFlags
@@ -23,7 +23,8 @@ type explainFlags struct {
 func (a *app) explainCommand() *cobra.Command {
 	var f explainFlags
 	c := &cobra.Command{
-		Use: "explain {IMAGE | BUNDLE | PACKAGE | RELEASE | COMPONENT}",
+		Use:   "explain {IMAGE | BUNDLE | PACKAGE | RELEASE | COMPONENT}",
+		Short: "Show why an image, a bundle or a release is in a plan",
 		Long: `Show why something is in a plan:
 
   image      the catalogs, packages, bundles or releases that name it; give its source
@@ -37,13 +38,13 @@ With -c, the configuration is planned first, and the plan is not saved. Without 
 --plan, the plan of the workspace is used.
 
 ` + exitCodes(map[int]string{exitUsage: "the plan does not have it, or flags are wrong", exitLocked: helpLocked, exitUnauthorized: helpUnauthorized, exitNoSpace: helpNoSpace}),
-		Example: `  gantry explain my-operator.v1.2.0
-  gantry explain -c imageset.yaml my-operator
-  gantry explain registry.redhat.io/ubi9/ubi:latest --plan plan.json
-  gantry explain sha256:4a43... -o json
-  gantry explain 4.20.1
-  gantry explain etcd`,
-		Args: cobra.ExactArgs(1),
+		Example: `  gantry plan explain my-operator.v1.2.0
+  gantry plan explain -c imageset.yaml my-operator
+  gantry plan explain registry.redhat.io/ubi9/ubi:latest --plan plan.json
+  gantry plan explain sha256:4a43... -o json
+  gantry plan explain 4.20.1
+  gantry plan explain etcd`,
+		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.explain(cmd.Context(), f, args[0]) },
 	}
 	f.selectFlags.addFlags(c.Flags(), pathsKept)
@@ -76,7 +77,7 @@ func (a *app) explain(ctx context.Context, f explainFlags, name string) error {
 	return a.text(view.Explanation(e))
 }
 
-// An explanationDocument is what gantry explain -o json prints.
+// An explanationDocument is what gantry plan explain -o json prints.
 type explanationDocument struct {
 	Version int `json:"version"`
 	plan.Explanation

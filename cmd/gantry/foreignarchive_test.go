@@ -30,7 +30,7 @@ func TestSignArchiveOfOthers(t *testing.T) {
 
 	// An unsigned archive is neither built on nor signed.
 	writeForeign("other", 1)
-	m.refuse(exitMismatch, []string{"sequence 1 in " + m.path("other"), "this workspace did not write it, and it is not signed", "--full", "--verify-key"}, run(2, "other", "w", sign...)...)
+	m.refuse(exitMismatch, []string{"sequence 1 in " + m.path("other"), "this workspace did not write it, and it is not signed", "--base none", "--verify-key"}, run(2, "other", "w", sign...)...)
 	m.refuse(exitMismatch, []string{"it is not signed"}, run(2, "other", "w", append(sign, "--dry-run")...)...)
 	if got := m.sets("other"); !slices.Equal(got, []string{"000001"}) {
 		t.Errorf("after the refusal the folder has %v", got)

@@ -11,7 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/diagram"
 )
 
-// graphFlags are the flags of gantry graph.
+// graphFlags are the flags of gantry catalog graph.
 type graphFlags struct {
 	readFlags
 	selectFlags
@@ -20,10 +20,20 @@ type graphFlags struct {
 	form     string
 }
 
+// graphCommand returns the command of earlier versions, which draws both.
 func (a *app) graphCommand() *cobra.Command {
+	c := a.catalogGraphCommand()
+	ofReleases := a.graphReleaseCommand()
+	ofReleases.Use = "release CHANNEL"
+	c.AddCommand(ofReleases)
+	return c
+}
+
+func (a *app) catalogGraphCommand() *cobra.Command {
 	var f graphFlags
 	c := &cobra.Command{
-		Use: "graph CATALOG [PACKAGE]",
+		Use:   "graph CATALOG [PACKAGE]",
+		Short: "Draw the update graph of a package",
 		Long: `Draw the update graph of a package, channel by channel. Bundles that several channels
 share are drawn once. Without PACKAGE, list the packages of the catalog, like gantry
 catalog list. With -c, mark what the configuration keeps and what it prunes. With
@@ -32,10 +42,10 @@ keep their upgrade paths. The picture of -o svg needs no other program and no ne
 
 ` + catalogHelp + `
 ` + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized}),
-		Example: `  gantry graph quay.io/org/catalog:v4.20
-  gantry graph quay.io/org/catalog:v4.20 my-operator
-  gantry graph quay.io/org/catalog:v4.20 my-operator --channel stable -o svg > graph.svg
-  gantry graph quay.io/org/catalog:v4.20 my-operator -c imageset.yaml --installed csv.json -o svg > graph.svg`,
+		Example: `  gantry catalog graph quay.io/org/catalog:v4.20
+  gantry catalog graph quay.io/org/catalog:v4.20 my-operator
+  gantry catalog graph quay.io/org/catalog:v4.20 my-operator --channel stable -o svg > graph.svg
+  gantry catalog graph quay.io/org/catalog:v4.20 my-operator -c imageset.yaml --installed csv.json -o svg > graph.svg`,
 		Args: usageArgs(cobra.RangeArgs(1, 2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -50,7 +60,6 @@ keep their upgrade paths. The picture of -o svg needs no other program and no ne
 	c.Flags().BoolVar(&f.all, "all", false, "draw bundles that several channels share in each of them")
 	c.Flags().StringVarP(&f.form, "output", "o", outputText, "format of the graph: "+strings.Join(diagram.Forms(), ", "))
 	offer(c.Flags(), "output", diagram.Forms())
-	c.AddCommand(a.graphReleaseCommand())
 	return c
 }
 
@@ -66,7 +75,7 @@ func (a *app) graphPackages(cmd *cobra.Command, f graphFlags, catalog string) er
 		drawn = append(drawn, "-o "+f.form)
 	}
 	if len(drawn) > 0 {
-		return usageHint("name it after the catalog; gantry graph "+catalog+" lists the packages", "%s requires a package", strings.Join(drawn, ", "))
+		return usageHint("name it after the catalog; "+cmd.CommandPath()+" "+catalog+" lists the packages", "%s requires a package", strings.Join(drawn, ", "))
 	}
 	return a.listOperators(cmd.Context(), f.readFlags, f.form, catalog, "", "")
 }

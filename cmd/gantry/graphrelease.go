@@ -15,7 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release/query"
 )
 
-// graphReleaseFlags are the flags of gantry graph release.
+// graphReleaseFlags are the flags of gantry release graph.
 type graphReleaseFlags struct {
 	releaseQuery
 	arch, form string
@@ -25,7 +25,7 @@ type graphReleaseFlags struct {
 func (a *app) graphReleaseCommand() *cobra.Command {
 	var f graphReleaseFlags
 	c := &cobra.Command{
-		Use:   "release CHANNEL",
+		Use:   "graph CHANNEL",
 		Short: "Draw the update graph of platform releases",
 		Long: `Draw the update graph of a channel of platform releases. Updates with risks are dashed
 and labeled with the names of the risks. With --from and --to, draw only the releases
@@ -39,9 +39,9 @@ the complete graph, in the format of update services.
 
 ` + updateServiceHelp + `
 ` + exitCodes(map[int]string{exitUsage: "no acceptable path exists, or flags are wrong"}),
-		Example: `  gantry graph release stable-4.20
-  gantry graph release eus-4.20 --from 4.18.20 --to 4.20.5 -o svg > graph.svg
-  gantry graph release stable-4.20 --arch multi --from 4.19.15 -o json > graph.json`,
+		Example: `  gantry release graph stable-4.20
+  gantry release graph eus-4.20 --from 4.18.20 --to 4.20.5 -o svg > graph.svg
+  gantry release graph stable-4.20 --arch multi --from 4.19.15 -o json > graph.json`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.graphRelease(cmd.Context(), f, args[0])

@@ -20,16 +20,19 @@ type flagGroup struct {
 // flagGroups are the groups of flags, in the order of help. Flags that are in no group are those that
 // most users need: the short help describes only them.
 var flagGroups = []flagGroup{
+	{"Content", []string{"complete-related-images", "platforms-mode", "dest-format", "forget-installed", "allow-older", "min-age"}},
 	{"Source", []string{"src-authfile", "src-cert-dir", "src-tls-verify", "src-plain-http"}},
-	{"Destination", []string{"dest-authfile", "dest-cert-dir", "dest-tls-verify", "dest-plain-http", "create-repositories", "registry-kind", "registry-token-file", "max-nested-paths", "mirror-source-policy", "prune", "tag-untagged", "resources-only", "layout", "icsp", "resource-name", "rename-catalogs", "check-blobs", "read-blobs", "repair-missing"}},
+	{"Destination", []string{"dest-authfile", "dest-cert-dir", "dest-tls-verify", "dest-plain-http", "create-repositories", "registry-kind", "registry-token-file", "max-nested-paths", "mirror-source-policy", "prune", "tag-untagged", "resources-only", "layout", "icsp", "resource-name", "rename-catalogs"}},
 	{"Several hosts", []string{"shard", "finish", kubernetesJobFlag, kubernetesImageFlag, kubernetesClaimFlag}},
-	{"Archive", []string{"since", "full", "receipt", "write-receipt", "volume-size", "redundancy", "strict-archive", "delta", "delta-time", "with-gantry", "repair", "encrypt-to"}},
+	{"Archive", []string{"write-receipt", "redundancy", "strict-archive", "delta", "delta-time", "with-gantry", "repair", "encrypt-to"}},
 	{"Trust", []string{
 		signKeyFlag, "sign-passphrase-file", verifyKeyFlag, allowedSignersFlag, signerFlag, requireSignatureFlag, "require-signed-plan", identityFlag, identityPassphraseFlag,
 		"release-key", "ignore-release-signature", "remove-signatures", "authfile", "cert-dir",
 		policyFlag, securePolicyFlag, registriesDFlag, cosignFlag, "image-policies", "image-policy-namespace",
-		gateFlag, gatePlanFlag, gateParallelFlag, gateTimeoutFlag, gateValidFlag, "min-age",
+		gateFlag, gatePlanFlag, gateParallelFlag, gateTimeoutFlag, gateValidFlag,
 	}},
+	{"Lists", []string{"list-mirror", "delete-id"}},
+	{"Reports", []string{"failures", "metrics-file"}},
 	{"Tuning", []string{"retry-times", "retry-delay", "parallel-images", "parallel-layers", "limit-rate", "min-rate", "silent-timeout", "limits", "cache-dir", "helm-renderer"}},
 }
 
@@ -59,13 +62,10 @@ func helpText(c *cobra.Command, all bool) string {
 	section("Examples", c.Example)
 	section("Usage", "  "+c.UseLine())
 	b.WriteString(strings.TrimSpace(about) + "\n\n")
-	var commands []string
-	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() {
-			commands = append(commands, fmt.Sprintf("  %-*s  %s", sub.NamePadding(), sub.Name(), sub.Short))
-		}
+	section("Commands", commandsIn(c, ""))
+	for _, group := range c.Groups() {
+		section(group.Title, commandsIn(c, group.ID))
 	}
-	section("Commands", strings.Join(commands, "\n"))
 	own, inherited := c.LocalFlags(), c.InheritedFlags()
 	isOutput := func(f *pflag.Flag) bool { return f.Name == "output" }
 	common := flagsIn(own, isCommon)
@@ -84,6 +84,17 @@ func helpText(c *cobra.Command, all bool) string {
 		b.WriteString(exitHeading + strings.TrimRight(exit, "\n") + "\n")
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// commandsIn returns the commands below c in a group, a line each.
+func commandsIn(c *cobra.Command, group string) string {
+	var lines []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() && sub.GroupID == group {
+			lines = append(lines, fmt.Sprintf("  %-*s  %s", sub.NamePadding(), sub.Name(), sub.Short))
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // isCommon reports whether a flag of a command is in no group.

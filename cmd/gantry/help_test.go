@@ -55,6 +55,36 @@ func TestHelp(t *testing.T) {
 	walk((&app{}).command(everyVerb))
 }
 
+// TestHelpIsShort checks that help lists at most 16 commands, all in a group, and the short help of
+// each command at most 20 flags.
+func TestHelpIsShort(t *testing.T) {
+	root := (&app{}).command(everyVerb)
+	listed := 0
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			listed++
+			if c.GroupID == "" {
+				t.Errorf("%s is in no group", c.CommandPath())
+			}
+		}
+	}
+	if listed == 0 || listed > 16 {
+		t.Errorf("gantry --help lists %d commands", listed)
+	}
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		_, flags, _ := strings.Cut(helpText(c, false), "\nFlags:\n")
+		flags, _, _ = strings.Cut(flags, "\n\n")
+		if n := len(strings.Split(flags, "\n")); n > 20 {
+			t.Errorf("%s --help describes %d flags:\n%s", c.CommandPath(), n, flags)
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+}
+
 // TestHelpGroups checks the complete help of gantry mirror, which has flags of every group.
 func TestHelpGroups(t *testing.T) {
 	var out bytes.Buffer
@@ -62,7 +92,7 @@ func TestHelpGroups(t *testing.T) {
 		t.Fatal(code, out.String())
 	}
 	rest := out.String()
-	for _, group := range []string{"Flags:", "--config", "Source:", "--src-authfile", "Destination:", "--dest-authfile", "Archive:", "--volume-size", "Trust:", "--verify-key", "Tuning:", "--retry-times", "Flags of every command:", "--quiet"} {
+	for _, group := range []string{"Flags:", "--config", "--volume-size", "Content:", "--platforms-mode", "Source:", "--src-authfile", "Destination:", "--dest-authfile", "Archive:", "--redundancy", "Trust:", "--verify-key", "Reports:", "--metrics-file", "Tuning:", "--retry-times", "Flags of every command:", "--quiet"} {
 		_, after, found := strings.Cut(rest, group)
 		if !found {
 			t.Fatalf("%s is missing, or in another order:\n%s", group, out.String())

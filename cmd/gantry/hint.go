@@ -80,7 +80,8 @@ var optionName = sync.OnceValue(func() *regexp.Regexp {
 
 // flagOf has the flags whose names do not follow from those of the options.
 var flagOf = map[string]string{
-	"SummaryFile": "summary", "Bases": "base", "Receipts": "receipt",
+	"SummaryFile": "summary", "Bases": "base", "Since": "base", "Full": "base none", "Receipts": "base",
+	"CheckBlobs": "blobs=check", "ReadBlobs": "blobs=read", "RepairMissing": "blobs=repair",
 	"AuthFile": "authfile", "SkipTLSVerify": "tls-verify=false", "Rate": "limit-rate", "ReleaseKeys": "release-key", "Identities": "identity", "RegistriesD": registriesDFlag,
 }
 
@@ -88,7 +89,7 @@ var flagOf = map[string]string{
 var flagOfSide = map[string]string{"Source": "src-", "Destination": "dest-"}
 
 // flagNames replaces the names of options in a text by the flags that set them: Options.CheckBlobs
-// is --check-blobs, and Options.Source.PlainHTTP is --src-plain-http.
+// is --blobs=check, and Options.Source.PlainHTTP is --src-plain-http.
 func flagNames(text string) string {
 	return optionName().ReplaceAllStringFunc(text, func(name string) string {
 		_, name, _ = strings.Cut(name, "Options.")

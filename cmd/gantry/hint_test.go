@@ -24,7 +24,7 @@ func TestSplitHint(t *testing.T) {
 		message, hint string
 	}{
 		"none":              {errors.New("a: b; c"), "a: b; c", ""},
-		"an option":         {advice.New(advice.Input, "set archive.Options.CheckBlobs", "%w", errors.New("Options.TLSVerify is false")), "--tls-verify is false", "set --check-blobs"},
+		"an option":         {advice.New(advice.Input, "set archive.Options.CheckBlobs", "%w", errors.New("Options.TLSVerify is false")), "--tls-verify is false", "set --blobs=check"},
 		"two hints":         {advice.Wrap(advice.Failure, usageHint("name one", "no destination"), "look again"), "no destination", "look again; name one"},
 		"a flag":            {usageHint("name one", "no destination"), "no destination", "name one"},
 		"help":              {advice.Wrap(advice.Input, errors.New("unknown flag: --x"), "run gantry --help"), "unknown flag: --x", "run gantry --help"},

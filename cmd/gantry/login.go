@@ -16,7 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registry"
 )
 
-// loginFlags are the flags of gantry login.
+// loginFlags are the flags of gantry registry login.
 type loginFlags struct {
 	authFile      string
 	user          string
@@ -31,7 +31,8 @@ const authFileHelp = "file with the credentials (default: $REGISTRY_AUTH_FILE, t
 func (a *app) loginCommand() *cobra.Command {
 	var f loginFlags
 	c := &cobra.Command{
-		Use: "login [-u USER] [--password-stdin] HOST[:PORT][/PATH]",
+		Use:   "login [-u USER] [--password-stdin] HOST[:PORT][/PATH]",
+		Short: "Check the credentials for a registry and store them",
 		Long: `Send user name and password to the registry. If it accepts them, store them in the
 first of these files, which podman, skopeo and oc read, too:
 
@@ -47,9 +48,9 @@ The password is read from standard input or from the terminal. There is no flag 
 because other users of the machine could see it.
 
 ` + exitCodes(map[int]string{exitUnauthorized: "the registry refused the credentials"}),
-		Example: `  gantry login mirror.example.com:5000
-  gantry login -u robot --password-stdin quay.io/org < token
-  gantry login --authfile auth.json -u robot --password-stdin registry.redhat.io < token`,
+		Example: `  gantry registry login mirror.example.com:5000
+  gantry registry login -u robot --password-stdin quay.io/org < token
+  gantry registry login --authfile auth.json -u robot --password-stdin registry.redhat.io < token`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.login(cmd.Context(), f, args[0], cmd.InOrStdin())

@@ -12,13 +12,14 @@ import (
 func (a *app) logoutCommand() *cobra.Command {
 	var authFile string
 	c := &cobra.Command{
-		Use: "logout HOST[:PORT][/PATH]",
+		Use:   "logout HOST[:PORT][/PATH]",
+		Short: "Remove the credentials for a registry",
 		Long: `Remove the credentials for a registry, or for a path of it, from the file that gantry
-login writes. Credentials in other files stay, and are reported.
+registry login writes. Credentials in other files stay, and are reported.
 
 ` + exitCodes(nil),
-		Example: `  gantry logout mirror.example.com:5000
-  gantry logout --authfile auth.json quay.io/org`,
+		Example: `  gantry registry logout mirror.example.com:5000
+  gantry registry logout --authfile auth.json quay.io/org`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.logout(cmd.Context(), authFile, args[0])

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,8 @@ type mirrorFlags struct {
 	shard        string
 	finish       int
 	encryptFlags
-	sinceFlags
+	base           baseFlags
+	blobs          blobFlags
 	deltas         deltaFlags
 	from           archives
 	repair         string
@@ -54,9 +56,6 @@ type mirrorFlags struct {
 	strictArchive  bool
 	volumeSize     string
 	redundancy     percentage
-	checkBlobs     bool
-	readBlobs      bool
-	repairMissing  bool
 	sourcePolicy   string
 	imagePolicies  string
 	policySpace    string
@@ -124,7 +123,8 @@ func (a *app) mirrorCommand() *cobra.Command {
 	c.Flags().BoolVar(&f.signedPlan, "require-signed-plan", false, "with --plan, refuse a plan that is not signed by a key of --verify-key or --allowed-signers")
 	c.Flags().StringVar(&f.shard, "shard", "", "with --plan, copy only this part of it: 2/4 is the second of four, which several hosts copy at the same time; job/4 in a pod of an Indexed Job")
 	c.Flags().IntVar(&f.finish, "finish", 0, "with --plan, publish catalogs, releases and cluster resources after this number of shards was copied")
-	f.sinceFlags.addFlags(c.Flags())
+	f.base.addFlags(c.Flags())
+	f.blobs.addFlags(c.Flags())
 	f.deltas.addFlags(c.Flags())
 	c.Flags().Var(&f.from, "from", "read from the archive in this folder, file://DIR, instead of the sources (may be repeated, or with commas)")
 	c.Flags().StringVar(&f.repair, "repair", "", "write an archive with the content of this request, a file from gantry archive repair-request")
@@ -139,9 +139,6 @@ func (a *app) mirrorCommand() *cobra.Command {
 	c.Flags().StringVar(&f.volumeSize, "volume-size", "", "maximum size of an archive's volumes: 4GiB, 4.7GB, cd, fat32, dvd, dvd-dl, bd or bd-dl (default: archiveSize of the configuration)")
 	c.Flags().BoolVar(&f.strictArchive, "strict-archive", false, "fail if a blob is larger than a volume, instead of splitting it")
 	c.Flags().Var(&f.redundancy, "redundancy", "add parity files for this share of an archive's volumes, such as 10%, from which lost or damaged volumes are rebuilt (gantry archive rebuild)")
-	c.Flags().BoolVar(&f.checkBlobs, "check-blobs", false, "request every blob of images that are already present, and copy those that are missing or have another length; read every blob of a layout; request every signature from the sources again")
-	c.Flags().BoolVar(&f.readBlobs, "read-blobs", false, "like --check-blobs, and also read every manifest and blob at a registry and compare it with its digest")
-	c.Flags().BoolVar(&f.repairMissing, "repair-missing", false, "request every manifest and blob from a registry, and copy nothing but what is missing; with --read-blobs, also what is damaged")
 	c.Flags().StringVar(&f.onError, "on-error", selection.OnErrorContinue, "if images are unavailable: stop, continue without them, or package: also exclude the packages that name them")
 	c.Flags().StringVar(&f.onStrand, "on-strand", admission.OnStrandKnown, onStrandUsage)
 	addForget(c.Flags(), &f.inputs)
@@ -169,7 +166,7 @@ func (f *mirrorFlags) options(destination string) (mirroring.Options, error) {
 		return mirroring.Options{}, err
 	}
 	gates, err := f.gate.gates()
-	if err != nil {
+	if err := cmp.Or(err, f.base.resolve(f.repair), f.blobs.resolve()); err != nil {
 		return mirroring.Options{}, err
 	}
 	o := mirroring.Options{
@@ -179,9 +176,9 @@ func (f *mirrorFlags) options(destination string) (mirroring.Options, error) {
 		Destination:  destination, Name: f.name, Workspace: f.workspace, Layout: f.layout, DryRun: f.dryRun, ResourcesOnly: f.resourcesOnly,
 		RegistryOptions: mirroring.RegistryOptions{MaxNestedPaths: f.maxNestedPaths, CreateRepositories: f.createRepos, API: f.api.options(), Prune: f.prune},
 		ArchiveOptions: mirroring.ArchiveOptions{
-			Volumes: site.Volumes{StrictArchive: f.strictArchive, Redundancy: int(f.redundancy)}, Since: f.since, Full: f.full, Receipts: f.receipts,
+			Volumes: site.Volumes{StrictArchive: f.strictArchive, Redundancy: int(f.redundancy)}, Since: f.base.since, Full: f.base.full, Receipts: f.base.receipts,
 		},
-		Rules:     copying.Rules{Window: f.window, OnError: f.onError, CheckBlobs: f.checkBlobs, ReadBlobs: f.readBlobs, RepairMissing: f.repairMissing, TagUntagged: f.tagUntagged},
+		Rules:     copying.Rules{Window: f.window, OnError: f.onError, CheckBlobs: f.blobs.check, ReadBlobs: f.blobs.read, RepairMissing: f.blobs.repair, TagUntagged: f.tagUntagged},
 		Replacing: admission.Replacing{OnStrand: f.onStrand, AllowOlder: f.allowOlder},
 		Format: cluster.Format{
 			For: f.target, ICSP: f.icsp, MirrorSourcePolicy: f.sourcePolicy, ImagePolicies: f.imagePolicies, ImagePolicyNamespace: f.policySpace,
@@ -235,8 +232,8 @@ func (f *mirrorFlags) options(destination string) (mirroring.Options, error) {
 	default:
 		f.sign.what = "the archive"
 	}
-	return o, errors.Join(f.sinceFlags.check(), f.encryptFlags.check(toArchive), f.sign.check(toArchive || reads, signedArchives),
-		f.archiveTrust.check(reads || len(f.receipts) > 0 || toArchive && f.sign.key != "" || f.plan != "" && f.archiveTrust.keysOnly()), f.checkWorkspace())
+	return o, errors.Join(f.encryptFlags.check(toArchive), f.sign.check(toArchive || reads, signedArchives),
+		f.archiveTrust.check(reads || len(f.base.receipts) > 0 || toArchive && f.sign.key != "" || f.plan != "" && f.archiveTrust.keysOnly()), f.checkWorkspace())
 }
 
 func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) error {

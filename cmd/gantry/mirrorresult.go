@@ -12,7 +12,7 @@ import (
 )
 
 // showResult prints what was done on stdout, and what was not on stderr. notesAt says where the notes of
-// the plan are, and pullFlags are the flags of gantry pull for the destination.
+// the plan are, and pullFlags are the flags of gantry get for the destination.
 func (a *app) showResult(r *mirroring.Result, notesAt string, pullFlags []string) error {
 	if a.events != nil {
 		a.events.Summary(r)
@@ -76,7 +76,7 @@ func (a *app) showResources(result *mirroring.Result) error {
 	return a.text(view.ResourcesOnly(result))
 }
 
-// pullFlags returns the flags with which gantry pull reaches the destination as this run did.
+// pullFlags returns the flags with which gantry get reaches the destination as this run did.
 func (f *mirrorFlags) pullFlags(destination string) (flags []string) {
 	add := func(name, value string) {
 		if value != "" {

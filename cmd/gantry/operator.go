@@ -4,12 +4,13 @@ import "github.com/spf13/cobra"
 
 func (a *app) operatorCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "operator",
+		Use:   "operator",
+		Short: "Print what installs a mirrored operator in a cluster",
 		Long: `Print what installs a mirrored operator in a disconnected cluster.
 
 ` + exitCodes(map[int]string{exitMismatch: helpMissingAccess, exitUnauthorized: helpUnauthorized}),
-		Example: `  gantry operator install my-operator --from docker://mirror.example.com:5000 | oc apply -f -
-  gantry operator install my-operator --olm classic --from file:///media/disk`,
+		Example: `  gantry cluster operator install my-operator --from docker://mirror.example.com:5000 | oc apply -f -
+  gantry cluster operator install my-operator --olm classic --from file:///media/disk`,
 		Args: verbArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

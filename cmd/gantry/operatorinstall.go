@@ -37,10 +37,10 @@ ignores it: with --for operator-controller-1.11, account, roles and field are le
 oc get clusterrole,clusterrolebinding,role,rolebinding -A -o yaml, do not have.
 
 ` + exitCodes(map[int]string{exitMismatch: helpMissingAccess, exitUnauthorized: helpUnauthorized}),
-		Example: `  gantry operator install my-operator --from docker://mirror.example.com:5000 | oc apply -f -
-  gantry operator install my-operator --from file:///media/disk --version 1.2.3 --to install
-  gantry operator install my-operator --olm classic --namespace team-a --trusted-ca
-  gantry operator install my-operator --check role.yaml`,
+		Example: `  gantry cluster operator install my-operator --from docker://mirror.example.com:5000 | oc apply -f -
+  gantry cluster operator install my-operator --from file:///media/disk --version 1.2.3 --to install
+  gantry cluster operator install my-operator --olm classic --namespace team-a --trusted-ca
+  gantry cluster operator install my-operator --check role.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.options.Package = args[0]

@@ -85,7 +85,7 @@ plan also where only signed plans are accepted.
 	c.Flags().StringVar(&f.onStrand, "on-strand", admission.OnStrandKnown, onStrandUsage)
 	addForget(c.Flags(), &f.inputs)
 	c.Flags().BoolVar(&f.allowOlder, "allow-older", false, "with --on-strand=refuse: do not end with 4 because a catalog is older than the one that it replaces")
-	c.AddCommand(a.planSBOMCommand())
+	c.AddCommand(a.planSBOMCommand(), a.explainCommand())
 	return c
 }
 

@@ -21,31 +21,35 @@ type pruneFlags struct {
 	olderThan period
 	others    bool
 	selected  []string
+	listed    deleteFlags // for --list and --config
 }
 
 func (a *app) pruneCommand() *cobra.Command {
 	var f pruneFlags
 	c := &cobra.Command{
-		Use: "prune docker://HOST[:PORT][/PREFIX]",
-		Long: `Delete from a mirror what none of its image sets wants any more: images of earlier runs,
-with their signatures, and tags. Without --yes or --plan, nothing is deleted, and the
-plan is printed.
+		Use: "prune [-c FILE | --list FILE] docker://HOST[:PORT][/PREFIX]",
+		Long: `Delete from a mirror what no image set needs any more: images of earlier runs, with their
+signatures, and tags. Without --yes or --plan, nothing is deleted, and the plan is printed.
 
-What image sets want is in the records that gantry mirror writes to the mirror. Content
+What image sets need is in the records that gantry mirror writes to the mirror. Content
 that no record lists is never deleted, nor is anything that such content refers to, or
 that a published catalog names. The registry frees the space when it collects garbage.
 
---forget gives an image set up: nothing that only it wants is wanted any more, and its
-records and cluster resources go, too.
+--forget also deletes what only this image set needs, its records and cluster resources.
+
+-c writes a list of what a DeleteImageSetConfiguration selects to the folder delete in the
+workspace, in the format of oc mirror. --list shows what it would delete of such a list, and
+with --yes deletes it, after it published catalogs without the listed bundles.
 
 --others lists what no record has: content of other clients and of other tools. With --select
-and --save, it writes a list of some of it for gantry delete. It deletes nothing.
+and --save, it writes some of it to a file for --list. It deletes nothing.
 
-` + deletionExits(""),
+` + deletionExits(", or a listed image stays without a reason"),
 		Example: `  gantry prune docker://mirror.example.com:5000/ocp
   gantry prune --yes docker://mirror.example.com:5000/ocp
-  gantry prune --keep-last 3 --older-than 30d docker://mirror.example.com:5000/ocp
   gantry prune --forget edge docker://mirror.example.com:5000/ocp
+  gantry prune -c delete.yaml docker://mirror.example.com:5000/ocp
+  gantry prune --list gantry-workspace/delete/delete-images.yaml docker://mirror.example.com:5000/ocp
   gantry prune --others docker://mirror.example.com:5000/ocp
   gantry prune --save prune.json docker://mirror.example.com:5000/ocp
   gantry prune --plan prune.json docker://mirror.example.com:5000/ocp`,
@@ -54,22 +58,20 @@ and --save, it writes a list of some of it for gantry delete. It deletes nothing
 			if err := a.form(f.form, outputText, outputJSON); err != nil {
 				return err
 			}
-			if err := refuseEmpty(cmd.Flags(), "forget", "plan", "save"); err != nil {
+			if err := refuseEmpty(cmd.Flags(), "forget", "plan", "save", "name", "list-mirror", listFlag, configFlag); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("keep-last") && f.options.KeepLast < 1 {
 				return usageHint("use a number above 0; 1 is the default", "--keep-last %d", f.options.KeepLast)
 			}
-			if f.others {
-				for _, name := range []string{"yes", "plan", "keep-last", "older-than", "forget"} {
-					if cmd.Flags().Changed(name) {
-						return usageHint("gantry delete --delete-yaml-file deletes what --others --select SELECTION --save FILE wrote", "--others deletes nothing, so --%s cannot be combined with it", name)
-					}
-				}
-				return a.pruneOthers(cmd.Context(), args[0], f)
+			if err := checkPruned(cmd.Flags()); err != nil {
+				return err
 			}
-			if len(f.selected) > 0 {
-				return usageHint("add --others", "--select is for --others")
+			switch {
+			case f.listed.options.DeleteYAMLFile != "", f.listed.config != "":
+				return a.pruneListed(cmd.Context(), args[0], f)
+			case f.others:
+				return a.pruneOthers(cmd.Context(), args[0], f)
 			}
 			f.options.Mirror, f.options.OlderThan = args[0], time.Duration(f.olderThan)
 			return a.prune(cmd.Context(), f)
@@ -84,7 +86,11 @@ and --save, it writes a list of some of it for gantry delete. It deletes nothing
 	c.Flags().Var(&f.olderThan, "older-than", "also keep what an image set wanted within this time: 30d, 4w or 72h")
 	c.Flags().StringVar(&o.Forget, "forget", "", "give up the image set with this name: also delete what only it wants, and its records last")
 	c.Flags().BoolVar(&f.others, "others", false, "list what the mirror has and no record lists; nothing is deleted")
-	c.Flags().StringArrayVar(&f.selected, "select", nil, "with --others and --save, what the list for gantry delete has: REPOSITORY, REPOSITORY/*, REPOSITORY:TAG or REPOSITORY@DIGEST; may be repeated")
+	c.Flags().StringArrayVar(&f.selected, "select", nil, "with --others and --save, what the file for --list has: REPOSITORY, REPOSITORY/*, REPOSITORY:TAG or REPOSITORY@DIGEST; may be repeated")
+	f.listed.addListFlags(c, "-c", "-c, --others --save")
+	c.Flags().Lookup(configFlag).Usage = "list what this DeleteImageSetConfiguration selects, and write the list; nothing is deleted"
+	c.Flags().StringVar(&f.listed.options.DeleteYAMLFile, listFlag, "", c.Flags().Lookup(deleteYAMLFlag).Usage+"; without --yes, it is only shown")
+	c.Flags().Lookup(deleteYAMLFlag).Hidden = true                // its name in gantry delete
 	_ = c.RegisterFlagCompletionFunc("forget", completeImageSets) // it is there, and new
 	return c
 }
@@ -97,6 +103,17 @@ func (a *app) prune(ctx context.Context, f pruneFlags) error {
 		return err
 	}
 	return a.showDeletion(result.Deleted, result, view.Pruned(result), err)
+}
+
+// pruneListed lists what a configuration selects, or deletes what a list has.
+func (a *app) pruneListed(ctx context.Context, mirror string, f pruneFlags) error {
+	l := f.listed
+	l.deletionFlags, l.options.Mirror, l.options.DryRun = f.deletionFlags, mirror, !f.options.Yes
+	l.command, l.how = "gantry prune --yes --"+listFlag, "set --yes"
+	if l.config != "" {
+		return a.listDeletions(ctx, l)
+	}
+	return a.delete(ctx, l)
 }
 
 // pruneOthers lists what no record has.

@@ -1,15 +1,13 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror/pull"
 )
 
-// pullFlags are the flags of gantry pull.
+// pullFlags are the flags of gantry get.
 type pullFlags struct {
 	registryFlags
 	archive archiveFlags
@@ -17,10 +15,10 @@ type pullFlags struct {
 	form    string
 }
 
-func (a *app) pullCommand() *cobra.Command {
+func (a *app) getCommand() *cobra.Command {
 	var f pullFlags
 	c := &cobra.Command{
-		Use: "pull FROM [NAME] [--to FILE]",
+		Use: "get FROM [NAME] [--to FILE]",
 		Long: `Write a file of mirror.files, or a boot image of a release, to the working directory or
 to --to. FROM is a mirror (docker://HOST[:PORT][/PREFIX]), an archive (file://DIR) or a
 layout (oci://DIR). Without NAME, list the files that it has. The tools of a release are in
@@ -38,11 +36,11 @@ A mirror keeps the older files of a name: the list has them as NAME@sha256:DIGIT
 			exitLocked:       "another run writes the file",
 			exitNoSpace:      helpNoSpace,
 		}),
-		Example: `  gantry pull docker://mirror.example.com:5000
-  gantry pull docker://mirror.example.com:5000 tools/install.sh --to bin/install.sh
-  gantry pull file:///media/disk rhcos-live.iso --to - | sha256sum`,
+		Example: `  gantry get docker://mirror.example.com:5000
+  gantry get docker://mirror.example.com:5000 tools/install.sh --to bin/install.sh
+  gantry get file:///media/disk rhcos-live.iso --to - | sha256sum`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.pull(cmd.Context(), &f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.pull(cmd, &f, args) },
 	}
 	f.addFileFlags(c.Flags())
 	f.archive.addFlags(c.Flags())
@@ -53,11 +51,11 @@ A mirror keeps the older files of a name: the list has them as NAME@sha256:DIGIT
 	return c
 }
 
-func (a *app) pull(ctx context.Context, f *pullFlags, args []string) error {
+func (a *app) pull(cmd *cobra.Command, f *pullFlags, args []string) error {
 	if err := a.form(f.form, outputText, outputJSON); err != nil {
 		return err
 	}
-	o := f.options
+	o, ctx := f.options, cmd.Context()
 	o.From = args[0]
 	var err error
 	if o.Read, err = a.reading(&f.archive.trust); err != nil {
@@ -66,7 +64,7 @@ func (a *app) pull(ctx context.Context, f *pullFlags, args []string) error {
 	o.Env, o.Sequence = a.environment(&f.registryFlags), f.archive.sequence
 	if len(args) == 1 {
 		if o.To != "" {
-			return usageHint("gantry pull "+args[0]+" lists the names", "--to needs the NAME of a file")
+			return usageHint(cmd.CommandPath()+" "+args[0]+" lists the names", "--to needs the NAME of a file")
 		}
 		list, err := pull.ListFiles(ctx, o)
 		if err != nil {

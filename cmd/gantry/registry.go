@@ -15,15 +15,17 @@ import (
 func (a *app) registryCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "registry",
-		Long: `Create what a mirror needs in a registry that does not create it on push.
+		Long: `Find out whether a registry can be mirrored to, store its credentials, and create the
+repositories or projects that a mirror needs where a push does not create them.
 
 ` + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized}),
-		Example: `  gantry registry prepare -c imageset.yaml docker://harbor.example.com/ocp
-  gantry registry prepare --plan plan.json --print docker://123456789012.dkr.ecr.eu-central-1.amazonaws.com/ocp`,
+		Example: `  gantry registry login mirror.example.com:5000
+  gantry registry doctor docker://mirror.example.com:5000/ocp
+  gantry registry prepare -c imageset.yaml docker://harbor.example.com/ocp`,
 		Args: verbArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(a.registryPrepareCommand())
+	c.AddCommand(a.doctorCommand(), a.loginCommand(), a.logoutCommand(), a.registryPrepareCommand())
 	for _, verb := range c.Commands() {
 		verb.Args = usageArgs(verb.Args)
 	}

@@ -19,7 +19,7 @@ func (a *app) releaseCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "release",
 		Long: `Read what a platform release contains from its release image: at its source, in a
-mirror, or in an archive. Signatures are not verified; gantry plan and gantry mirror do
+mirror, or in an archive. gantry release graph draws update paths. Signatures are not verified; gantry plan and gantry mirror do
 that.
 
 ` + releaseHelp + `
@@ -33,7 +33,7 @@ that.
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(a.releaseInfoCommand(), a.releaseImagesCommand(), a.releaseManifestsCommand(), a.releaseCredentialsCommand(),
-		a.releaseToolsCommand(), a.releaseBootImagesCommand())
+		a.releaseToolsCommand(), a.releaseBootImagesCommand(), a.graphReleaseCommand())
 	for _, verb := range c.Commands() {
 		verb.Args = usageArgs(verb.Args)
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
-// The help of flags that gantry mirror and gantry resources have.
+// The help of flags that gantry mirror and gantry cluster resources have.
 const (
 	forUsage  = "clusters that apply the resources: openshift-4.20 or kubernetes, and further components: openshift-4.20,update-service (default: as before, or the oldest mirrored OpenShift)"
 	icspUsage = "write ImageContentSourcePolicies, for clusters before OpenShift 4.13, in place of mirror sets"
 )
 
-// resourcesFlags are the flags of gantry resources.
+// resourcesFlags are the flags of gantry cluster resources.
 type resourcesFlags struct {
 	options cluster.ResourcesOptions
 	from    archives
@@ -30,16 +30,17 @@ type resourcesFlags struct {
 func (a *app) resourcesCommand() *cobra.Command {
 	var f resourcesFlags
 	c := &cobra.Command{
-		Use: "resources [docker://HOST[:PORT][/PREFIX]]",
+		Use:   "resources [docker://HOST[:PORT][/PREFIX]]",
+		Short: "Write the cluster resources of a mirror again, also for another host name",
 		Long: `Write the cluster resources of a mirror again, from what the workspace knows of it or
 from an archive. No registry is asked. The mirror may be left out if the workspace has
 only one. What no flag sets is as in the last run.
 
 ` + exitCodes(map[int]string{exitMismatch: "the archive that is read is damaged, or not signed as required", exitLocked: helpLocked}),
-		Example: `  gantry resources
-  gantry resources --for openshift-4.20,update-service
-  gantry resources --mirror-host registry.dmz.example.com:8443
-  gantry resources --from file:///media/disk --mirror-host mirror.example.com:5000/ocp`,
+		Example: `  gantry cluster resources
+  gantry cluster resources --for openshift-4.20,update-service
+  gantry cluster resources --mirror-host registry.dmz.example.com:8443
+  gantry cluster resources --from file:///media/disk --mirror-host mirror.example.com:5000/ocp`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.form(f.form, outputText, outputJSON); err != nil {

@@ -97,6 +97,7 @@ func (a *app) command(complete func(verb string) bool) *cobra.Command {
 		Short: "Mirror Kubernetes operators and platform releases across an air gap",
 		Long: `Gantry mirrors what an ImageSetConfiguration asks for (operators, platform releases, other
 images) to a registry, directly or on disks, with the manifests that clusters apply.
+gantry completion SHELL prints completions for bash, zsh, fish and powershell.
 
 ` + exitStatusHelp,
 		Example: `  gantry plan -c imageset.yaml
@@ -148,6 +149,8 @@ images) to a registry, directly or on disks, with the manifests that clusters ap
 	f.StringVar(&a.logFormat, "log-format", outputText, "format of the log: text or json")
 	f.StringVar(&a.progress, "progress", progressAuto, "progress on stderr: auto (a bar on a terminal, otherwise lines), bar, lines, json (events) or none")
 	f.StringVar(&a.logPath, "log-file", "", "write the log to this file instead of stderr")
+	root.AddGroup(groups()...)
+	root.CompletionOptions.HiddenDefaultCmd = true
 	for _, v := range a.verbs() {
 		if !complete(v.name) {
 			root.AddCommand(v.entry())

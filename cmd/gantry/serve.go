@@ -11,7 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 )
 
-// serveFlags are the flags of gantry serve.
+// serveFlags are the flags of gantry archive serve.
 type serveFlags struct {
 	trust           trustFlags
 	listen          string
@@ -29,7 +29,8 @@ const htpasswdFlag = "htpasswd"
 func (a *app) serveCommand() *cobra.Command {
 	var f serveFlags
 	c := &cobra.Command{
-		Use: "serve file://DIR...",
+		Use:   "serve file://DIR...",
+		Short: "Serve an archive as a read-only registry",
 		Long: `Serve an archive as a read-only registry, directly from its volumes: nothing is copied
 or extracted. Images have the repositories and tags of a mirror, so nodes, podman and oc
 can pull from it before a registry exists. --resources writes the manifests that make a
@@ -42,11 +43,11 @@ The default address can be reached from this machine only. Another one (--listen
 requires --tls-cert and --tls-key, or --plain-http. Stop it with Ctrl-C or TERM.
 
 ` + exitCodes(map[int]string{exitMismatch: "the archive is damaged, or not signed as required", exitInterrupted: "stopped by INT, TERM or HUP"}),
-		Example: `  gantry serve file:///media/disk
+		Example: `  gantry archive serve file:///media/disk
   podman pull --tls-verify=false 127.0.0.1:5000/ubi9/ubi:latest
-  gantry serve --listen :8443 --tls-cert tls.crt --tls-key tls.key --htpasswd users file:///media/disk
-  gantry serve --listen :8443 --tls-cert tls.crt --tls-key tls.key --resources manifests --address bastion.example.com:8443 file:///media/disk
-  gantry serve file:///media/march file:///media/april`,
+  gantry archive serve --listen :8443 --tls-cert tls.crt --tls-key tls.key --htpasswd users file:///media/disk
+  gantry archive serve --listen :8443 --tls-cert tls.crt --tls-key tls.key --resources manifests --address bastion.example.com:8443 file:///media/disk
+  gantry archive serve file:///media/march file:///media/april`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.serve(cmd.Context(), f, args)

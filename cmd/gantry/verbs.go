@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -10,37 +11,52 @@ import (
 // A verb is a command below gantry. Its flags and texts take longer to build than most invocations
 // take otherwise, so that only the verbs on the command line are built.
 type verb struct {
-	name, short string
-	build       func() *cobra.Command
+	// group is the title of the list in help that has the verb, or "" for a verb that works without
+	// being listed.
+	group, name, short string
+	build              func() *cobra.Command
+	// now is the command that a verb without a group is an earlier name of, or "".
+	now string
 }
 
-// verbs returns the verbs that help lists.
+// The groups of verbs, in the order of help.
+const (
+	groupMirror   = "Mirroring"
+	groupClusters = "Clusters"
+	groupContent  = "Content"
+	groupSettings = "Setting up"
+)
+
+// verbs returns the verbs that help lists, and then those that it does not list.
 func (a *app) verbs() []verb {
 	return []verb{
-		{"archive", "Inspect archives, compare them and extract content", a.archiveCommand},
-		{"catalog", "Inspect, filter, convert, build and serve operator catalogs", a.catalogCommand},
-		{"check", "Check that clusters can be updated from a mirror", a.checkCommand},
-		{"config", "Check and make configurations, or print their JSON Schema", a.configCommand},
-		{"delete", "List what a DeleteImageSetConfiguration selects of a mirror", a.deleteCommand},
-		{"diff", "Compare a configuration, plan, mirror or archive with another one", a.diffCommand},
-		{"doctor", "Look at everything that mirroring to a registry depends on", a.doctorCommand},
-		{"explain", "Show why an image, a bundle or a release is in a plan", a.explainCommand},
-		{"graph", "Draw the update graph of a package, or of platform releases", a.graphCommand},
-		{"list", "List operators and platform releases that can be mirrored", a.listCommand},
-		{"login", "Check the credentials for a registry and store them", a.loginCommand},
-		{"logout", "Remove the credentials for a registry", a.logoutCommand},
-		{"mirror", "Copy content to a mirror registry, an archive or an OCI image layout", a.mirrorCommand},
-		{"operator", "Print what installs a mirrored operator in a cluster", a.operatorCommand},
-		{"plan", "Resolve a configuration to images, and show their sizes", a.planCommand},
-		{"prune", "Delete from a mirror what no image set wants any more", a.pruneCommand},
-		{"pull", "List the files of a mirror or an archive, or write one", a.pullCommand},
-		{"registry", "Create the repositories or projects that a mirror needs", a.registryCommand},
-		{"release", "Show or extract images, manifests and tools of a platform release", a.releaseCommand},
-		{"resources", "Write the cluster resources of a mirror again, also for another host name", a.resourcesCommand},
-		{"serve", "Serve an archive as a read-only registry", a.serveCommand},
-		{"status", "Show the mirrors and archives of a workspace, and the last run of each", a.statusCommand},
-		{"verify", "Check every byte of an archive or layout, or every image of a mirror", a.verifyCommand},
-		{"version", "Print the version of gantry", a.versionCommand},
+		{groupMirror, "plan", "Resolve a configuration to images, and show their sizes", a.planCommand, ""},
+		{groupMirror, "mirror", "Copy content to a mirror registry, an archive or an OCI image layout", a.mirrorCommand, ""},
+		{groupMirror, "verify", "Check every byte of an archive or layout, or every image of a mirror", a.verifyCommand, ""},
+		{groupMirror, "status", "Show the mirrors and archives of a workspace, and the last run of each", a.statusCommand, ""},
+		{groupMirror, "diff", "Compare a configuration, plan, mirror or archive with another one", a.diffCommand, ""},
+		{groupMirror, "prune", "Delete from a mirror what no image set needs, or what a list names", a.pruneCommand, ""},
+		{groupClusters, "check", "Check that clusters can be updated from a mirror", a.checkCommand, ""},
+		{groupClusters, "cluster", "Write what clusters apply: resources of a mirror, operators", a.clusterCommand, ""},
+		{groupContent, "list", "List operators and platform releases that can be mirrored", a.listCommand, ""},
+		{groupContent, "get", "List the files of a mirror or an archive, or write one", a.getCommand, ""},
+		{groupContent, "archive", "Inspect archives, compare them, extract content and serve it", a.archiveCommand, ""},
+		{groupContent, "catalog", "Inspect, draw, filter, convert, build and serve operator catalogs", a.catalogCommand, ""},
+		{groupContent, "release", "Show or extract images, manifests and tools of a platform release", a.releaseCommand, ""},
+		{groupSettings, "config", "Check and make configurations, or print their JSON Schema", a.configCommand, ""},
+		{groupSettings, "registry", "Check a registry, store its credentials, create its repositories", a.registryCommand, ""},
+		{"", "version", "Print the version of gantry", a.versionCommand, ""},
+
+		{"", "delete", "List what a DeleteImageSetConfiguration selects of a mirror", a.deleteCommand, "prune --list"},
+		{"", "doctor", "", a.doctorCommand, "registry doctor"},
+		{"", "explain", "", a.explainCommand, "plan explain"},
+		{"", "graph", "", a.graphCommand, "catalog graph"},
+		{"", "login", "", a.loginCommand, "registry login"},
+		{"", "logout", "", a.logoutCommand, "registry logout"},
+		{"", "operator", "", a.operatorCommand, "cluster operator"},
+		{"", "pull", "List the files of a mirror or an archive, or write one", a.getCommand, "get"},
+		{"", "resources", "", a.resourcesCommand, "cluster resources"},
+		{"", "serve", "", a.serveCommand, "archive serve"},
 	}
 }
 
@@ -51,13 +67,30 @@ func named(args []string) func(verb string) bool {
 	return func(verb string) bool { return slices.Contains(args, verb) }
 }
 
+// groups are the groups of verbs.
+func groups() []*cobra.Group {
+	var all []*cobra.Group
+	for _, title := range []string{groupMirror, groupClusters, groupContent, groupSettings} {
+		all = append(all, &cobra.Group{ID: title, Title: title})
+	}
+	return all
+}
+
 // everyVerb reports that a verb is wanted.
 func everyVerb(string) bool { return true }
 
 // command returns the verb as a command.
 func (v verb) command() *cobra.Command {
 	c := v.build()
-	c.Short = v.short
+	_, args, _ := strings.Cut(c.Use, " ")
+	c.Use = strings.TrimRight(v.name+" "+args, " ")
+	c.GroupID, c.Hidden = v.group, v.group == ""
+	if v.short != "" {
+		c.Short = v.short
+	}
+	if v.now != "" {
+		c.Long = fmt.Sprintf("Use gantry %s: gantry %s is its earlier name.\n\n%s", v.now, v.name, c.Long)
+	}
 	if !c.HasSubCommands() {
 		c.Args = usageArgs(c.Args)
 	}
@@ -66,7 +99,7 @@ func (v verb) command() *cobra.Command {
 
 // entry returns a command for lists of verbs.
 func (v verb) entry() *cobra.Command {
-	return &cobra.Command{Use: v.name, Short: v.short, RunE: func(*cobra.Command, []string) error {
+	return &cobra.Command{Use: v.name, Short: v.short, GroupID: v.group, Hidden: v.group == "", RunE: func(*cobra.Command, []string) error {
 		return fmt.Errorf("gantry %s is not on the command line", v.name)
 	}}
 }

@@ -19,8 +19,7 @@ type verifyFlags struct {
 	archiveTrust   trustFlags
 	from           archives
 	maxNestedPaths int
-	blobs          bool
-	readBlobs      bool
+	blobs          verifiedBlobs
 	resources      string
 }
 
@@ -35,8 +34,8 @@ func (a *app) verifyCommand() *cobra.Command {
   oci://DIR     read every blob of a layout, and list damaged and missing ones
   docker://...  request every image of a plan from a mirror, with its tags,
                 platforms, signatures and referrers, and what its cluster resources
-                name; with --blobs, also every blob and its length; with --deep,
-                read every manifest and blob.
+                name; with --blobs, also every blob and its length; with
+                --blobs=read, read every manifest and blob.
 
 The plan is made from a configuration (-c), or read from a file (--plan) or from
 an archive (--from). Otherwise, the records in the mirror have the plans of all
@@ -51,11 +50,14 @@ its image sets; --name selects one.
   gantry verify --verify-key ops.pub file:///media/disk
   gantry verify docker://mirror.example.com:5000/ocp
   gantry verify -c imageset.yaml docker://mirror.example.com:5000/ocp
-  gantry verify -c imageset.yaml --deep docker://mirror.example.com:5000/ocp
+  gantry verify -c imageset.yaml --blobs=read docker://mirror.example.com:5000/ocp
   gantry verify --plan plan.json docker://mirror.example.com:5000
   gantry verify --from file:///media/disk docker://mirror.example.com:5000`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.blobs.checkArgs(args); err != nil {
+				return err
+			}
 			return a.verify(cmd.Context(), f, args)
 		},
 	}
@@ -68,9 +70,9 @@ its image sets; --name selects one.
 	c.Flags().StringVar(&f.plan, "plan", "", "compare with this plan, a file from gantry plan --lock")
 	c.Flags().Var(&f.from, "from", "compare with the plan of the archive in this folder, file://DIR (may be repeated, or with commas)")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
-	c.Flags().BoolVar(&f.blobs, "blobs", false, "also request every blob from the mirror, and list images with missing or truncated blobs")
-	c.Flags().BoolVar(&f.readBlobs, "read-blobs", false, "read every manifest and blob of the mirror, and compare it with its digest")
-	c.Flags().BoolVar(&f.readBlobs, "deep", false, "the same as --read-blobs")
+	f.blobs.addFlags(c.Flags(), "blobs of a mirror")
+	c.Flags().BoolVar(&f.blobs.read, "deep", false, "the same as --blobs=read")
+	hideFlags(c.Flags(), "deep")
 	c.Flags().StringVar(&f.resources, "resources", "", "verify the cluster resources in this folder; the default is the one in the workspace")
 	return c
 }
@@ -82,7 +84,7 @@ func (a *app) verify(ctx context.Context, f verifyFlags, locations []string) err
 	}
 	o := verify.Options{
 		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, Locations: locations, Plan: f.plan, From: f.from,
-		Name: f.name, Workspace: f.workspace, MaxNestedPaths: f.maxNestedPaths, Blobs: f.blobs, ReadBlobs: f.readBlobs,
+		Name: f.name, Workspace: f.workspace, MaxNestedPaths: f.maxNestedPaths, Blobs: f.blobs.requested(), ReadBlobs: f.blobs.readAll(),
 		Resources: f.resources,
 	}
 	if err := errors.Join(o.Check(), f.checkWorkspace()); err != nil {

@@ -71,7 +71,7 @@ func TestVerifyALayout(t *testing.T) {
 			t.Errorf("%v: %+v", args, result)
 		}
 	}
-	w.refuse(exitMismatch, []string{"is damaged or incomplete", "--check-blobs"}, "verify", ociScheme+dir)
+	w.refuse(exitMismatch, []string{"is damaged or incomplete", "--blobs=check"}, "verify", ociScheme+dir)
 	if o := w.gantry("verify", ociScheme+dir); !strings.Contains(o.stdout, altered+": its digest is") || !strings.Contains(o.stdout, "images are broken") {
 		t.Error(o.stdout)
 	}

@@ -352,7 +352,7 @@ func TestVerifyFindsNothingInACompleteMirror(t *testing.T) {
 		t.Errorf("%d requests to the source", n)
 	}
 	w.must("verify", "--from", disk, "--deep", w.docker("/archive"), "--workspace", w.path("ws-archive"))
-	w.refuse(exitUsage, []string{"--repair-missing is for docker://"}, "mirror", "-c", other, "--repair-missing", disk)
+	w.refuse(exitUsage, []string{"--blobs=repair is for docker://"}, "mirror", "-c", other, "--repair-missing", disk)
 	if o := w.must("mirror", "--plan", lock, "--repair-missing", w.docker("/named"), "--workspace", w.path("ws-named")); !strings.Contains(o.stdout, "Nothing to copy") || strings.Contains(o.stdout, "Missing before") {
 		t.Errorf("%s", o.stdout)
 	}

@@ -156,7 +156,7 @@ var specialInstead = map[string]string{
 	"max-per-registry": "use --parallel-images and --parallel-layers", "max-parallel-downloads": "use --parallel-images and --parallel-layers",
 	"tls-verify": "use --src-tls-verify or --dest-tls-verify", "dry-run-manifest-lists": "use --dry-run, or gantry plan --lock plan.json, which lists every manifest",
 	"continue-on-error": goesOn,
-	"ignore-history":    "use --full for an archive; the content of a registry is always checked", "policy": policyHint, "secure-policy": policyHint, "registries.d": policyHint,
+	"ignore-history":    "use --base none for an archive; the content of a registry is always checked", "policy": policyHint, "secure-policy": policyHint, "registries.d": policyHint,
 	"enable-operator-secure-policy": policyHint, "version": "run gantry version", "oci-feature-action": "leave it out: " + ociCatalogs,
 	"skip-missing": goesOn, "rebuild-catalogs": "leave it out: a catalog lists what is mirrored",
 }

@@ -4,7 +4,7 @@ package ocmirror
 const (
 	copiedAsTheyAre = "images are copied as they are"
 	noDaemon        = "images are read from registries, layouts and archives"
-	useLogin        = "use gantry login: other users of this machine can see command lines"
+	useLogin        = "use gantry registry login: other users of this machine can see command lines"
 	noProfile       = "Gantry writes no profiles"
 	ociCatalogs     = "catalogs with oci:// in the configuration are mirrored like others"
 	deletedAnyway   = "images are deleted with their signatures and other referrers"

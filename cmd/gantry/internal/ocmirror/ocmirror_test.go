@@ -172,7 +172,7 @@ func TestTranslate(t *testing.T) {
 		"--max-parallel-downloads 300 -c a.yaml file://d":         "mirror --parallel-images 100 --parallel-layers 1 -c a.yaml --workspace d/working-dir file://d",
 		"--max-per-registry 3 --parallel-layers 2 file://d":       "mirror --parallel-layers 2 --workspace d/working-dir file://d | --max-per-registry has no effect: --parallel-layers is given",
 		"--oci-registries-config r.conf -c a.yaml file://d":       "CONTAINERS_REGISTRIES_CONF=r.conf mirror -c a.yaml --workspace d/working-dir file://d | --oci-registries-config: r.conf is read as registries.conf, for all registries",
-		"--dest-creds a:b -c a.yaml" + m2m:                        "refused: the flag --dest-creds of oc mirror is not supported; use gantry login: other users of this machine can see command lines",
+		"--dest-creds a:b -c a.yaml" + m2m:                        "refused: the flag --dest-creds of oc mirror is not supported; use gantry registry login: other users of this machine can see command lines",
 		// Signatures of images.
 		"--secure-policy --policy p.json --registries.d r file://d": "mirror --policy p.json --registries.d r --workspace d/working-dir file://d",
 		"--secure-policy file://d":                                  "mirror --secure-policy --workspace d/working-dir file://d",

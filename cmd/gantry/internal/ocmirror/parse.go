@@ -102,6 +102,13 @@ func (l *line) command(word string) (done bool, err error) {
 
 const whatToList = "write list operators, list releases or list updates"
 
+// Earlier is the annotation of a flag of an earlier version of Gantry, which is accepted without being
+// listed in help.
+const Earlier = "gantry_earlier"
+
+// isListed reports whether a flag of Gantry is in its help, or was in that of an earlier version.
+func isListed(f *pflag.Flag) bool { return !f.Hidden || f.Annotations[Earlier] != nil }
+
 // long reads a flag after its dashes.
 func (l *line) long(text string) error {
 	name, value, has := strings.Cut(text, "=")
@@ -109,7 +116,7 @@ func (l *line) long(text string) error {
 		return l.set(f, "--"+name, value, has)
 	}
 	if own := l.own(); own != nil {
-		if f := own.Lookup(name); f != nil && !f.Hidden {
+		if f := own.Lookup(name); f != nil && isListed(f) {
 			return l.setOwn(f, "--"+text, has)
 		}
 	}

@@ -60,7 +60,7 @@ func blobsText(how string) string {
 	case site.BlobsNotChecked:
 		return "; their blobs were not checked (--blobs)"
 	case site.BlobsPresent:
-		return ", with every blob; the blobs were not read (--read-blobs)"
+		return ", with every blob; the blobs were not read (--blobs=read)"
 	case site.BlobsRead:
 		return ", and every manifest and blob was read"
 	}

@@ -8,8 +8,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
-// DeletedList returns what was deleted of a list of images, and what stays.
-func DeletedList(r *removal.DeleteResult) string {
+// DeletedList returns what was deleted of a list of images, and what stays. how says how a list is deleted that was only
+// looked at.
+func DeletedList(r *removal.DeleteResult, how string) string {
 	var b strings.Builder
 	switch d := r.Deleted; {
 	case r.Refused:
@@ -68,7 +69,7 @@ func DeletedList(r *removal.DeleteResult) string {
 	}
 	switch {
 	case r.DryRun:
-		b.WriteString("\nNothing was deleted, and nothing else was changed. To delete: leave --dry-run out.\n")
+		fmt.Fprintf(&b, "\nNothing was deleted, and nothing else was changed. To delete: %s.\n", how)
 	case r.Deleted != nil:
 		b.WriteString("\n" + collectGarbage)
 	}

@@ -8,8 +8,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
-// DeletionList returns what can be deleted from a mirror, what stays, and how to delete it.
-func DeletionList(l *removal.DeletionList) string {
+// DeletionList returns what can be deleted from a mirror, what stays, and how to delete it: with this
+// command, which takes the list and the mirror.
+func DeletionList(l *removal.DeletionList, command string) string {
 	var b strings.Builder
 	if len(l.Images) == 0 {
 		fmt.Fprintf(&b, "Nothing to delete from %s.\n", l.Mirror)
@@ -36,8 +37,8 @@ func DeletionList(l *removal.DeletionList) string {
 	section("Not found", oneLines(l.Unmatched))
 	fmt.Fprintf(&b, "\nThe list is in %s.\n", l.File)
 	if len(l.Images) > 0 {
-		fmt.Fprintf(&b, "\nNothing was deleted. To delete it: gantry delete --delete-yaml-file %s %s\nRemove it from %s %s, too:\nuntil then, each run mirrors it again.\n",
-			l.File, l.Mirror, plural(len(l.ImageSets), "the configuration of the image set", "the configurations of the image sets"), OneLine(strings.Join(l.ImageSets, ", ")))
+		fmt.Fprintf(&b, "\nNothing was deleted. To delete it: %s %s %s\nRemove it from %s %s, too:\nuntil then, each run mirrors it again.\n",
+			command, l.File, l.Mirror, plural(len(l.ImageSets), "the configuration of the image set", "the configurations of the image sets"), OneLine(strings.Join(l.ImageSets, ", ")))
 	}
 	return b.String()
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registry"
 )
 
-// Doctor returns the result of gantry doctor as text.
+// Doctor returns the result of gantry registry doctor as text.
 func Doctor(r *registry.DoctorResult) string {
 	var b strings.Builder
 	area := ""

@@ -16,7 +16,7 @@ func Explanation(e plan.Explanation) string {
 		if f := x.Features; f != nil {
 			fmt.Fprintf(&b, "  declares %s\n", Features(f.Supported, f.Unsupported))
 		} else if x.FeaturesUnknown {
-			b.WriteString("  its features are unknown: the catalog is not in the cache; gantry explain -c FILE reads it\n")
+			b.WriteString("  its features are unknown: the catalog is not in the cache; gantry plan explain -c FILE reads it\n")
 		}
 		writeKeptFor(&b, "  ", x)
 	}

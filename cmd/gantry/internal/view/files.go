@@ -26,7 +26,7 @@ func writePlannedFiles(b *strings.Builder, p *plan.Plan) {
 	b.WriteByte('\n')
 }
 
-// writeFiles writes how the files that were mirrored are fetched. flags are those that gantry pull needs.
+// writeFiles writes how the files that were mirrored are fetched. flags are those that gantry get needs.
 func writeFiles(b *strings.Builder, r *mirroring.Result, flags []string) {
 	if len(r.Files) == 0 {
 		return
@@ -38,7 +38,7 @@ func writeFiles(b *strings.Builder, r *mirroring.Result, flags []string) {
 	}
 	var lines []string
 	for _, f := range r.Files {
-		lines = append(lines, fmt.Sprintf("gantry pull %s %s --to FILE%s", ShellWord(r.Destination), ShellWord(f.Name), more))
+		lines = append(lines, fmt.Sprintf("gantry get %s %s --to FILE%s", ShellWord(r.Destination), ShellWord(f.Name), more))
 	}
 	List(b, lines)
 }

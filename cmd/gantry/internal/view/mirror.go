@@ -16,7 +16,7 @@ import (
 
 // Mirrored returns the result of a run as text, and the next steps. Failures has what was not mirrored.
 // notesAt is a clause that says where the notes of the plan are; if it is empty, they are not
-// mentioned. pullFlags are the flags of gantry pull for the destination.
+// mentioned. pullFlags are the flags of gantry get for the destination.
 func Mirrored(r *mirroring.Result, notesAt string, pullFlags []string) string {
 	var b strings.Builder
 	writeMissingBefore(&b, r.MissingBefore)
@@ -137,11 +137,11 @@ func writeCheckedBlobs(b *strings.Builder, c *mirror.CheckedBlobs) {
 	}
 	switch all := c.Checked + c.Unchecked; {
 	case c.Unchecked > 0:
-		fmt.Fprintf(b, "Checked that %d of %s already present still exist; each run checks others, --check-blobs checks all, --read-blobs reads them.\n", c.Checked, Number(all, "blob", "blobs"))
+		fmt.Fprintf(b, "Checked that %d of %s already present still exist; each run checks others, --blobs=check checks all, --blobs=read reads them.\n", c.Checked, Number(all, "blob", "blobs"))
 	case c.Read:
 		fmt.Fprintf(b, "Read %s already present and compared them with their digests.\n", Number(all, "blob", "blobs"))
 	default:
-		fmt.Fprintf(b, "Checked that all %s already present still exist; --read-blobs reads them.\n", Number(all, "blob", "blobs"))
+		fmt.Fprintf(b, "Checked that all %s already present still exist; --blobs=read reads them.\n", Number(all, "blob", "blobs"))
 	}
 }
 
@@ -215,9 +215,9 @@ func writeHeadline(b *strings.Builder, r *airgap.ExportResult, images int, desti
 	case r.AlreadyPresent:
 		fmt.Fprintf(b, "Nothing to copy: sequence %d at %s has this content. It builds on sequence %d, which sites that never imported it need too.\n", r.Sequence, destination, r.BuildsOn)
 	case r.Empty:
-		where, more := whereText(r.Bases), "For a second copy of a disk, copy its files; --full writes all content.\n"
+		where, more := whereText(r.Bases), "For a second copy of a disk, copy its files; --base none writes all content.\n"
 		if rest, ok := strings.CutPrefix(where, "the site has "); ok {
-			where, more = "are at the site "+rest, "--full writes all content.\n"
+			where, more = "are at the site "+rest, "--base none writes all content.\n"
 		}
 		what := fmt.Sprintf("all %d images ", images)
 		if images == 1 {
@@ -242,7 +242,7 @@ func writeOmitted(b *strings.Builder, r *airgap.ExportResult) {
 	if rest, ok := strings.CutPrefix(where, "are "); ok && n == 1 {
 		where = "is " + rest
 	}
-	fmt.Fprintf(b, "Sequence %d omits %s (%s), which %s; --full writes all content.\n", r.Sequence, what, progress.Bytes(r.Omitted.Bytes), where)
+	fmt.Fprintf(b, "Sequence %d omits %s (%s), which %s; --base none writes all content.\n", r.Sequence, what, progress.Bytes(r.Omitted.Bytes), where)
 }
 
 // whereText returns where omitted content is, as the continuation of a sentence.

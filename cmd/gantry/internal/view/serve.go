@@ -10,7 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 )
 
-// Served is what gantry serve --output json prints once it listens.
+// Served is what gantry archive serve --output json prints once it listens.
 type Served struct {
 	Version      int    `json:"version"`
 	Address      string `json:"address"`

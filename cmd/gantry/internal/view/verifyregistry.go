@@ -18,7 +18,7 @@ func VerifiedRegistry(r *verify.VerifiedRegistry) string {
 		blobs := "; their blobs were not checked (--blobs)"
 		switch r.Blobs {
 		case site.BlobsPresent:
-			blobs = ", with every blob; the blobs were not read (--read-blobs)"
+			blobs = ", with every blob; the blobs were not read (--blobs=read)"
 		case site.BlobsRead:
 			blobs = ", and every manifest and blob was read and matches its digest"
 		case site.BlobsNotChecked:
