@@ -261,13 +261,13 @@ func TestDeleteFailures(t *testing.T) {
 	long(t)
 	deny := registrytest.Refuse(http.StatusForbidden, "DENIED")
 	for name, rule := range map[string]registrytest.Rule{
-		"catalog":      {Method: http.MethodPut, Path: "/operator-index/manifests/", Action: deny},
-		"new turn":     {Method: http.MethodPut, Path: "/gantry-image-sets/manifests/imageset.t2", Action: deny},
-		"current turn": {Method: http.MethodPut, Path: "/gantry-image-sets/manifests/imageset", Nth: 2, Action: deny},
-		"deletion":     {Method: http.MethodDelete, Path: "/tidewater/", Nth: 2, Action: deny},
-		"all of one":   {Method: http.MethodDelete, Path: "/tools/netcheck/", Action: deny},
-		"last turn":    {Method: http.MethodPut, Path: "/gantry-image-sets/manifests/imageset.t3", Action: deny},
-		"interrupted":  {},
+		"catalog":          {Method: http.MethodPut, Path: "/operator-index/manifests/", Action: deny},
+		"new revision":     {Method: http.MethodPut, Path: "/gantry-image-sets/manifests/imageset.t2", Action: deny},
+		"current revision": {Method: http.MethodPut, Path: "/gantry-image-sets/manifests/imageset", Nth: 2, Action: deny},
+		"deletion":         {Method: http.MethodDelete, Path: "/tidewater/", Nth: 2, Action: deny},
+		"all of one":       {Method: http.MethodDelete, Path: "/tools/netcheck/", Action: deny},
+		"last revision":    {Method: http.MethodPut, Path: "/gantry-image-sets/manifests/imageset.t3", Action: deny},
+		"interrupted":      {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -281,14 +281,14 @@ func TestDeleteFailures(t *testing.T) {
 				}
 			}
 			w.mirror.Script()
-			if name == "new turn" { // what is published is complete, and only the plan of the run lists it
+			if name == "new revision" { // what is published is complete, and only the plan of the run lists it
 				w.verify("site", acme, 1)
 				w.must("prune", "--yes", w.docker("/site"))
 				w.verify("site", acme, 1)
 			} else {
 				w.must("verify", w.docker("/site"), "--workspace", w.path("other"))
 			}
-			if has := w.has("tidewater"); rule.Method == http.MethodPut && name != "last turn" && !has {
+			if has := w.has("tidewater"); rule.Method == http.MethodPut && name != "last revision" && !has {
 				t.Error("deleted before the catalog or the record was written")
 			}
 			w.must("delete", "--delete-yaml-file", list, w.docker("/site"))

@@ -146,7 +146,7 @@ func TestPruneFailure(t *testing.T) {
 		}
 	}
 	w.mirror.Script()
-	if r = w.pruned(exitOK, "--yes"); r.Deleted == nil || r.Plan.Totals.Repositories != 1 || len(r.Plan.Turns) == 0 {
+	if r = w.pruned(exitOK, "--yes"); r.Deleted == nil || r.Plan.Totals.Repositories != 1 || len(r.Plan.Revisions) == 0 {
 		t.Errorf("%+v", r.Plan)
 	}
 	if r = w.pruned(exitOK); !r.Plan.Empty() {

@@ -14,8 +14,8 @@ import (
 
 // describeRun returns the record of a run without its content: who, when by the clock of the registry, which is the
 // same for all hosts, and from what.
-func describeRun(s *workspace.Session, t *site.RegistryDestination, o *Options, p *plan.Plan, report *mirror.Report) setrecord.Turn {
-	run := setrecord.Turn{
+func describeRun(s *workspace.Session, t *site.RegistryDestination, o *Options, p *plan.Plan, report *mirror.Report) setrecord.Revision {
+	run := setrecord.Revision{
 		Name: p.Name, LastRun: t.Now().UTC().Truncate(time.Second), Version: strings.TrimPrefix(s.Env.UserAgent, "gantry/"),
 		From: setrecord.FromConfiguration, Configuration: o.configuration, MaxNestedPaths: t.MaxNestedPaths, Content: site.ContentOf(p),
 	}

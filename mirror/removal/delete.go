@@ -135,7 +135,7 @@ func ListDeletions(ctx context.Context, o DeletionListOptions) (*DeletionList, e
 		}
 	}
 	d := &deletions{selector: deletion.New(config), name: o.Name, wanted: map[imagePlace]string{}, choices: map[string]*deletion.Choice{}}
-	r, err := readTurns(ctx, e, &PruneOptions{Now: time.Now, OnlyMirror: true}, s, t, d)
+	r, err := readRevisions(ctx, e, &PruneOptions{Now: time.Now, OnlyMirror: true}, s, t, d)
 	if err != nil {
 		return nil, err
 	}

@@ -128,6 +128,7 @@ func Delete(ctx context.Context, o DeleteOptions) (*DeleteResult, error) {
 	pruned := &PruneResult{Version: 1}
 	if o.DryRun {
 		err := deleteListed(ctx, s, &o, t, listed, result, pruned)
+		pruned.addFormerKeys()
 		result.Plan = pruned.Plan
 		return result, err
 	}
@@ -140,6 +141,7 @@ func Delete(ctx context.Context, o DeleteOptions) (*DeleteResult, error) {
 		return nil, err
 	}
 	err = deleteListed(leased, s, &o, t, listed, result, pruned)
+	pruned.addFormerKeys()
 	result.Plan, result.Refused, result.Deleted = pruned.Plan, pruned.Refused, pruned.Deleted
 	if pruned.Resources != nil {
 		result.Resources = pruned.Resources
@@ -174,7 +176,7 @@ func deleteListed(ctx context.Context, s *workspace.Session, o *DeleteOptions, t
 			return err
 		}
 	}
-	r, err := readTurns(ctx, e, &PruneOptions{Yes: !o.DryRun, OnlyMirror: o.OnlyMirror, Now: o.Now, listed: listed}, s, t, nil)
+	r, err := readRevisions(ctx, e, &PruneOptions{Yes: !o.DryRun, OnlyMirror: o.OnlyMirror, Now: o.Now, listed: listed}, s, t, nil)
 	if err != nil {
 		return err
 	}
@@ -186,7 +188,7 @@ func deleteListed(ctx context.Context, s *workspace.Session, o *DeleteOptions, t
 	if err != nil {
 		return err
 	}
-	p.Turns = nil // they list what is not deleted
+	p.Revisions = nil // they list what is not deleted
 	pruned.Plan = p
 	kept := listed.report(r, p, result)
 	if p.Empty() {
@@ -205,7 +207,7 @@ func deleteListed(ctx context.Context, s *workspace.Session, o *DeleteOptions, t
 
 // mayDelete returns an error if the registry does not delete.
 func mayDelete(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, pruned *PruneResult) error {
-	r := &recordedTurns{env: s.Env, to: t}
+	r := &recordedRevisions{env: s.Env, to: t}
 	_, err := r.probe(ctx)
 	pruned.Refused = err != nil
 	return err
@@ -214,7 +216,7 @@ func mayDelete(ctx context.Context, s *workspace.Session, t *site.RegistryDestin
 // report sorts the images of the list into those that are deleted, that stay, and that do not exist. It returns an error of
 // kind advice.Partial if one stays and nothing changes for it: no plan loses what names it. If a listed image does not exist,
 // it may have been the one that named it, in an earlier run with the same list.
-func (l *listedImages) report(r *recordedTurns, p *prune.DeletionPlan, result *DeleteResult) error {
+func (l *listedImages) report(r *recordedRevisions, p *prune.DeletionPlan, result *DeleteResult) error {
 	deleted, kept := map[imagePlace]bool{}, map[imagePlace]string{}
 	tags := map[string]bool{}
 	for i := range p.Manifests {

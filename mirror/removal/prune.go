@@ -43,7 +43,7 @@ type PruneOptions struct {
 	Plan string
 	// Save is the file that the plan is written to.
 	Save string
-	// KeepLast is how many turns of each image set are wanted, the current one included; 0 means 1. A turn is
+	// KeepLast is how many revisions of each image set are wanted, the current one included; 0 means 1. A revision is
 	// what an image set had in the mirror until it changed.
 	KeepLast int
 	// OlderThan keeps what an image set wanted at any time in this period, by the clock of the registry or of this
@@ -59,7 +59,7 @@ type PruneOptions struct {
 	Now func() time.Time
 	// listed are the images of Delete; nil for Prune.
 	listed *listedImages
-	// tagged are catalogs and releases that stay with what they name, although no turn wants them.
+	// tagged are catalogs and releases that stay with what they name, although no revision wants them.
 	tagged map[imagePlace]bool
 }
 
@@ -147,9 +147,22 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 			return nil, err
 		}
 		result, err := pruneMirror(leased, e, &o, s, t, saved)
+		result.addFormerKeys()
 		return result, auditDeletions(leased, s, result, site.Lost(leased, t, err))
 	}
-	return pruneMirror(ctx, e, &o, s, t, saved)
+	result, err := pruneMirror(ctx, e, &o, s, t, saved)
+	result.addFormerKeys()
+	return result, err
+}
+
+// addFormerKeys adds the deprecated keys to the JSON of a result, which may be nil.
+func (r *PruneResult) addFormerKeys() {
+	if r != nil && r.Plan != nil {
+		r.Plan.AddFormerKeys()
+	}
+	if r != nil && r.Deleted != nil {
+		r.Deleted.AddFormerKeys()
+	}
 }
 
 // PruneMirrored deletes what no image set of a mirror wants after a run that was complete.
@@ -158,6 +171,7 @@ func PruneMirrored(ctx context.Context, s *workspace.Session, t *site.RegistryDe
 		return nil, &copying.MirroredError{Err: advice.New(advice.Failure, "permit pushes to the repository of the records, and run again", "nothing was pruned, because the run is not recorded in the mirror")}
 	}
 	pruned, err := pruneMirror(ctx, s.Env, &PruneOptions{Yes: true, Now: time.Now}, s, t, nil)
+	pruned.addFormerKeys()
 	if pruned != nil && pruned.Deleted != nil {
 		s.Audit(deletionEntries(pruned.Plan, pruned.Deleted, string(state.RunComplete))...)
 	}
@@ -168,7 +182,7 @@ func PruneMirrored(ctx context.Context, s *workspace.Session, t *site.RegistryDe
 }
 
 func pruneMirror(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Session, t *site.RegistryDestination, saved *prune.DeletionPlan) (*PruneResult, error) {
-	r, err := readTurns(ctx, e, o, s, t, nil)
+	r, err := readRevisions(ctx, e, o, s, t, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +241,7 @@ func readDeletionPlan(path string) (*prune.DeletionPlan, error) {
 }
 
 // options returns the options for requests to the mirror. What is done is shown as what.
-func (r *recordedTurns) options(what string) (o prune.Options, stop func()) {
+func (r *recordedRevisions) options(what string) (o prune.Options, stop func()) {
 	var done, all atomic.Int64
 	stop = r.env.Show(what, func() progress.Reading {
 		return progress.Reading{Facts: []string{fmt.Sprintf("%d of %d", done.Load(), all.Load())}}
@@ -270,7 +284,7 @@ func refuses(t *site.RegistryDestination, err error) error {
 }
 
 // probe finds out whether the registry deletes content, with an artifact in the repository of records.
-func (r *recordedTurns) probe(ctx context.Context) (deletesTags bool, err error) {
+func (r *recordedRevisions) probe(ctx context.Context) (deletesTags bool, err error) {
 	deletesTags, err = r.to.Client.ProbeDeletion(ctx, r.to.OwnRepository(setrecord.Repository))
 	if err != nil {
 		return false, refuses(r.to, fmt.Errorf("finding out whether the registry deletes content: %w", err))

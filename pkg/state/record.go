@@ -36,7 +36,7 @@ type Record struct {
 	Format manifest.Format `json:"format,omitempty"`
 	// Clusters is what clusters run; nil if a version wrote the record that did not record it.
 	Clusters *Clusters `json:"clusters,omitempty"`
-	// Runs counts the runs that wrote the record.
+	// Runs counts the runs that wrote the record. Its key is turn, since earlier versions read no other.
 	Runs int `json:"turn,omitempty"`
 }
 

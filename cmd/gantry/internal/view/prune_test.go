@@ -9,7 +9,7 @@ import (
 )
 
 func TestPruned(t *testing.T) {
-	plan := &prune.DeletionPlan{Mirror: "docker://m.example.com/p", Turns: []string{"a.t1.0123456789ab"}}
+	plan := &prune.DeletionPlan{Mirror: "docker://m.example.com/p", Revisions: []string{"a.t1.0123456789ab"}}
 	sets := []string{"a", "b"}
 	for _, tc := range []struct {
 		name        string
