@@ -108,7 +108,7 @@ func TestDelete(t *testing.T) {
 	w.must("verify", "-c", w.path("imageset.yaml"), w.docker("/site"))
 }
 
-// TestDeleteShared checks that content stays which another image set wants, or another catalog of the same one, while
+// TestDeleteShared checks that content stays which another image set needs, or another catalog of the same one, while
 // the catalog that loses it is published without it.
 func TestDeleteShared(t *testing.T) {
 	t.Parallel()
@@ -127,7 +127,7 @@ func TestDeleteShared(t *testing.T) {
 	w.verify("site", "acme/copy", 1)
 	w.must("verify", w.docker("/site"))
 
-	// The whole second catalog, and an image that the other image set wants.
+	// The whole second catalog, and an image that the other image set needs.
 	list = w.listed("  operators:\n  - catalog: registry.example.com/acme/operator-index:v4.20\n    targetCatalog: acme/copy\n")
 	text := w.read("workspace/delete/delete-images.yaml")
 	w.write("more.yaml", strings.Replace(text, "items:\n", "items:\n- imageName: docker://images.example.net/tools/netcheck:1.4\n  imageReference: "+w.docker("/site/tools/netcheck:1.4")+"\n  type: generic\n", 1))
@@ -141,7 +141,7 @@ func TestDeleteShared(t *testing.T) {
 		t.Errorf("%s", o.stdout)
 	}
 	r = w.deleted(exitOK, w.path("more.yaml"), "--name", "imageset")
-	if len(r.Stays) != 1 || !strings.Contains(r.Stays[0].Reason, "the image set edge wants it") {
+	if len(r.Stays) != 1 || !strings.Contains(r.Stays[0].Reason, "the image set edge needs it") {
 		t.Errorf("%+v", r)
 	}
 	w.refuse(exitUsage, []string{`no image set "other"`}, "delete", "--delete-yaml-file", w.path("more.yaml"), "--name", "other", w.docker("/site"))
@@ -222,7 +222,7 @@ func TestDeleteRefused(t *testing.T) {
 	}
 }
 
-// TestDeleteUnknownMirror checks that no catalog is published while it is unknown what another mirror wants, and while a
+// TestDeleteUnknownMirror checks that no catalog is published while it is unknown what another mirror needs, and while a
 // catalog stays that the list has.
 func TestDeleteUnknownMirror(t *testing.T) {
 	t.Parallel()

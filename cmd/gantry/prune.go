@@ -27,15 +27,15 @@ func (a *app) pruneCommand() *cobra.Command {
 	var f pruneFlags
 	c := &cobra.Command{
 		Use: "prune docker://HOST[:PORT][/PREFIX]",
-		Long: `Delete from a mirror what none of its image sets wants any more: images of earlier runs,
+		Long: `Delete from a mirror what none of its image sets needs: images of earlier runs,
 with their signatures, and tags. Without --yes or --plan, nothing is deleted, and the
 plan is printed.
 
-What image sets want is in the records that gantry mirror writes to the mirror. Content
+What image sets need is in the records that gantry mirror writes to the mirror. Content
 that no record lists is never deleted, nor is anything that such content refers to, or
 that a published catalog names. The registry frees the space when it collects garbage.
 
---forget gives an image set up: nothing that only it wants is wanted any more, and its
+--forget gives an image set up: what only it needed is no longer needed, and its
 records and cluster resources go, too.
 
 --others lists what no record has: content of other clients and of other tools. With --select
@@ -80,9 +80,9 @@ and --save, it writes a list of some of it for gantry delete. It deletes nothing
 	c.Flags().BoolVar(&o.Yes, "yes", false, "delete; without it, only the plan is printed")
 	c.Flags().StringVar(&o.Plan, "plan", "", "delete what this plan lists, a file from gantry prune --save; it is refused if the records of the mirror changed since")
 	c.Flags().StringVar(&o.Save, "save", "", "write the plan to this file")
-	c.Flags().IntVar(&o.KeepLast, "keep-last", 0, "also keep what the last N states of each image set wanted, the current one included")
-	c.Flags().Var(&f.olderThan, "older-than", "also keep what an image set wanted within this time: 30d, 4w or 72h")
-	c.Flags().StringVar(&o.Forget, "forget", "", "give up the image set with this name: also delete what only it wants, and its records last")
+	c.Flags().IntVar(&o.KeepLast, "keep-last", 0, "also keep what the last N revisions of each image set needed, the current one included")
+	c.Flags().Var(&f.olderThan, "older-than", "also keep what an image set needed within this time: 30d, 4w or 72h")
+	c.Flags().StringVar(&o.Forget, "forget", "", "give up the image set with this name: also delete what only it needs, and its records last")
 	c.Flags().BoolVar(&f.others, "others", false, "list what the mirror has and no record lists; nothing is deleted")
 	c.Flags().StringArrayVar(&f.selected, "select", nil, "with --others and --save, what the list for gantry delete has: REPOSITORY, REPOSITORY/*, REPOSITORY:TAG or REPOSITORY@DIGEST; may be repeated")
 	_ = c.RegisterFlagCompletionFunc("forget", completeImageSets) // it is there, and new

@@ -32,7 +32,7 @@ func (a *app) verbs() []verb {
 		{"mirror", "Copy content to a mirror registry, an archive or an OCI image layout", a.mirrorCommand},
 		{"operator", "Print what installs a mirrored operator in a cluster", a.operatorCommand},
 		{"plan", "Resolve a configuration to images, and show their sizes", a.planCommand},
-		{"prune", "Delete from a mirror what no image set wants any more", a.pruneCommand},
+		{"prune", "Delete from a mirror what no image set needs", a.pruneCommand},
 		{"pull", "List the files of a mirror or an archive, or write one", a.pullCommand},
 		{"registry", "Create the repositories or projects that a mirror needs", a.registryCommand},
 		{"release", "Show or extract images, manifests and tools of a platform release", a.releaseCommand},

@@ -42,7 +42,7 @@ func (o *Options) checkDelta() error {
 	case o.DeltaTime != 0 && (!o.toArchive() || o.Delta == DeltaOff || o.Delta == DeltaMax):
 		return env.Inputf("Options.DeltaTime is for file:// destinations with Options.Delta auto")
 	case o.Delta == DeltaMax && o.Full:
-		return env.InputHint("leave out one of them", "Options.Full has no deltas, and Options.Delta max wants them")
+		return env.InputHint("leave out one of them", "Options.Full has no deltas, and Options.Delta max needs them")
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ type Options struct {
 	// RepairMissing asks a registry for every manifest and blob, and copies nothing but what is missing.
 	// MirrorResult.MissingBefore lists it. With ReadBlobs, damaged content is replaced, too.
 	RepairMissing bool
-	// Prune deletes from a registry what none of its image sets wants any more, as the function Prune does,
+	// Prune deletes from a registry what none of its image sets needs, as the function Prune does,
 	// after a run that is complete.
 	Prune bool
 	// TagUntagged gives tags to the manifests of the plan that have none, for garbage collection that deletes those.

@@ -43,7 +43,7 @@ type DeletionPlan struct {
 	Manifests []Manifest `json:"manifests,omitempty"`
 	// Lists are lists of referrers, under tags, that lose entries.
 	Lists []List `json:"referrerLists,omitempty"`
-	// Kept is what no image set wants, and what stays nevertheless.
+	// Kept is what no image set needs, and what stays nevertheless.
 	Kept []Kept `json:"kept,omitempty"`
 	// Revisions are the tags of records that are deleted last, since nothing is left of their content that
 	// other records do not list.
@@ -52,7 +52,7 @@ type DeletionPlan struct {
 	Turns []string `json:"turns,omitempty"`
 }
 
-// Totals summarizes a plan. Bytes is the size of the content that no manifest refers to any more when
+// Totals summarizes a plan. Bytes is the size of the content that no manifest refers to when
 // everything is deleted: the registry frees at most that, when it collects garbage.
 type Totals struct {
 	Repositories int   `json:"repositories"`
@@ -97,7 +97,7 @@ type List struct {
 	Remove     []digest.Digest `json:"remove"`
 }
 
-// Kept is content that stays although no image set wants it. Digest is "" for a whole repository, and Tag
+// Kept is content that stays although no image set needs it. Digest is "" for a whole repository, and Tag
 // is set for a tag of a manifest that is wanted.
 type Kept struct {
 	Repository string        `json:"repository"`
@@ -282,7 +282,7 @@ func (p *DeletionPlan) Only(other *DeletionPlan) *DeletionPlan {
 	return &q
 }
 
-// Keep adds content that stays although no image set wants it.
+// Keep adds content that stays although no image set needs it.
 func (p *DeletionPlan) Keep(kept ...Kept) {
 	p.Kept = append(p.Kept, kept...)
 	p.sort()
@@ -297,7 +297,7 @@ func (p *DeletionPlan) KeepTags(reason string) {
 	p.sort()
 }
 
-// Remains returns a function that reports whether a manifest that no revision wants is still in the mirror after
+// Remains returns a function that reports whether a manifest that no revision needs is still in the mirror after
 // Execute. p is the plan that was executed, and all the one that Make returned.
 func (p *DeletionPlan) Remains(all *DeletionPlan, report *Report) func(reference.Reference) bool {
 	type at struct {

@@ -11,8 +11,7 @@ import (
 
 // A Report is what Execute did.
 type Report struct {
-	// Tags and Manifests are how many were deleted, and Bytes the size of what nothing refers to any
-	// more.
+	// Tags and Manifests are how many were deleted, and Bytes the size of what nothing refers to now.
 	Tags      int   `json:"tags"`
 	Manifests int   `json:"manifests"`
 	Bytes     int64 `json:"bytes"`

@@ -97,7 +97,7 @@ func (m *maker) parse(mediaType string, raw []byte) (*content, digest.Digest, er
 	return c, "", nil
 }
 
-// Make returns what can be deleted of the content that no revision wants. It changes nothing in the registry,
+// Make returns what can be deleted of the content that no revision needs. It changes nothing in the registry,
 // and uses up r. Repositories with an error that is not fatal keep everything. The result has neither
 // mirror, records nor revisions; see [DeletionPlan.Revisions].
 func Make(ctx context.Context, r *Recorded, registry Reader, o Options) (*DeletionPlan, error) {

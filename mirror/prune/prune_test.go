@@ -98,7 +98,7 @@ func TestMovedTagNotArrived(t *testing.T) {
 	}
 }
 
-// TestRecordedOnly deletes an index that no plan lists any more, but a record does, with its children.
+// TestRecordedOnly deletes an index that no plan lists, but a record does, with its children.
 func TestRecordedOnly(t *testing.T) {
 	t.Parallel()
 	m := newMemory(true)

@@ -1,6 +1,6 @@
-// Package prune finds the content of a mirror that no image set wants any more, and deletes it.
+// Package prune finds the content of a mirror that no image set needs, and deletes it.
 //
-// What image sets wanted is in the records of the mirror: a plan for each revision. [Recorded] joins them.
+// What image sets needed is in the records of the mirror: a plan for each revision. [Recorded] joins them.
 // Everything in it is a manifest in a repository, or a tag there. It is wanted if any wanted revision lists it,
 // directly, or as the child of an index, or as the subject of a signature. Anything else in Recorded may
 // be deleted. Content that is in no record is never deleted.
@@ -126,7 +126,7 @@ func (r *repository) addTag(name string, d digest.Digest, revision Revision, wan
 }
 
 // Add adds the plan of a revision. names are the repositories in the mirror, as
-// mirror.RegistryPath.Repositories returns them. want reports whether an image is wanted; nil wants all. Revisions
+// mirror.RegistryPath.Repositories returns them. want reports whether an image is wanted; nil selects all. Revisions
 // of an image set are added in their order.
 func (r *Recorded) Add(revision Revision, p *plan.Plan, names map[string]reference.Reference, want func(*plan.Image) bool) error {
 	contents, err := p.Contents()
@@ -182,7 +182,7 @@ func (r *Recorded) AddImage(revision Revision, ref reference.Reference, source s
 }
 
 // AddAttachment is AddImage for a signature or something else that belongs to the manifest subject of the same
-// repository, and that no revision wants.
+// repository, and that no revision needs.
 func (r *Recorded) AddAttachment(revision Revision, ref reference.Reference, source string, subject digest.Digest) {
 	r.AddImage(revision, ref, source, false)
 	if at := r.repository(ref.Path).place(ref.Digest); at.subject == "" && ref.Digest != subject {
@@ -257,7 +257,7 @@ func (r *Recorded) want(repo *repository, d digest.Digest) {
 	}
 }
 
-// Unwanted returns the repositories in the registry with a manifest or a tag that no revision wants, sorted.
+// Unwanted returns the repositories in the registry with a manifest or a tag that no revision needs, sorted.
 func (r *Recorded) Unwanted() []string {
 	var paths []string
 	for _, repo := range r.unwanted() {
@@ -266,7 +266,7 @@ func (r *Recorded) Unwanted() []string {
 	return paths
 }
 
-// unwanted returns the repositories with a manifest or a tag that no revision wants, sorted by path.
+// unwanted returns the repositories with a manifest or a tag that no revision needs, sorted by path.
 func (r *Recorded) unwanted() []*repository {
 	var all []*repository
 	for _, path := range slices.Sorted(maps.Keys(r.repositories)) {

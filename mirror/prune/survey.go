@@ -27,7 +27,7 @@ type survey struct {
 	at map[string]digest.Digest
 	// present are unwanted manifests that the registry has.
 	present map[digest.Digest]bool
-	// held has the reason for each manifest that stays although no revision wants it.
+	// held has the reason for each manifest that stays although no revision needs it.
 	held map[digest.Digest]string
 	// unknown are the contents of manifests that no record lists.
 	unknown map[digest.Digest]*content
@@ -52,7 +52,7 @@ func newSurvey(repo *repository, m *maker) *survey {
 	return s
 }
 
-// candidate returns the place of a manifest that records list and no revision wants, or nil.
+// candidate returns the place of a manifest that records list and no revision needs, or nil.
 func (s *survey) candidate(d digest.Digest) *place {
 	if at := s.manifests[d]; at != nil && !at.wanted {
 		return at
@@ -60,7 +60,7 @@ func (s *survey) candidate(d digest.Digest) *place {
 	return nil
 }
 
-// hold keeps a manifest that no revision wants, what it contains, and what belongs to it.
+// hold keeps a manifest that no revision needs, what it contains, and what belongs to it.
 func (s *survey) hold(d digest.Digest, reason string) {
 	if s.candidate(d) == nil || s.held[d] != "" {
 		return
@@ -190,7 +190,7 @@ func (s *survey) judge(ctx context.Context, tag string, d digest.Digest) error {
 	case known.wanted:
 	case recorded != nil && recorded.wanted:
 		s.present[d] = true
-		s.hold(d, fmt.Sprintf("the tag %s, which is wanted, still names it", tag))
+		s.hold(d, fmt.Sprintf("the tag %s, which is needed, still names it", tag))
 	case !isIts:
 		s.present[d] = true
 		s.hold(d, fmt.Sprintf("no record lists its tag %s", tag))

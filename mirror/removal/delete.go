@@ -103,7 +103,7 @@ func (o *DeletionListOptions) check() error {
 }
 
 // ListDeletions finds what a DeleteImageSetConfiguration selects of the image sets that the mirror has
-// records of, and writes a list of it. It deletes nothing. What other image sets want is not in the list, nor
+// records of, and writes a list of it. It deletes nothing. What other image sets need is not in the list, nor
 // what other content of the mirror refers to.
 func ListDeletions(ctx context.Context, o DeletionListOptions) (*DeletionList, error) {
 	e, closeEnv := o.Env.OrDefault()

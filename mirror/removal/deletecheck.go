@@ -25,7 +25,7 @@ func checkDeletable(ctx context.Context, s *workspace.Session, o *DeleteOptions,
 	for i := range sets {
 		revisions, err := setrecord.History(ctx, r.records, &sets[i])
 		if err != nil {
-			return advice.Wrap(advice.Failure, err, "nothing can be deleted while a record cannot be read: what it wants is unknown")
+			return advice.Wrap(advice.Failure, err, "nothing can be deleted while a record cannot be read: what it needs is unknown")
 		}
 		if err := r.addListed(ctx, revisions); err != nil {
 			return err
@@ -41,8 +41,8 @@ func checkDeletable(ctx context.Context, s *workspace.Session, o *DeleteOptions,
 	return r.checkKept(p)
 }
 
-// addListed adds the revisions of an image set, the oldest first, as if no revision wanted what is listed. Revisions of image sets
-// that lose nothing want it.
+// addListed adds the revisions of an image set, the oldest first, as if no revision needed what is listed. Revisions of image sets
+// that lose nothing need it.
 func (r *recordedRevisions) addListed(ctx context.Context, revisions []setrecord.Revision) error {
 	for i := range revisions {
 		revision := &revisions[i]

@@ -249,7 +249,7 @@ func (l *listedImages) report(r *recordedRevisions, p *prune.DeletionPlan, resul
 		case tags[at.Path+":"+item.Image.Tag], deleted[place] && reason == "":
 			result.Images = append(result.Images, name)
 		case reason != "" || wanted:
-			result.Stays = append(result.Stays, StayingImage{item.Source, name, cmp.Or(reason, "something that is wanted refers to it")})
+			result.Stays = append(result.Stays, StayingImage{item.Source, name, cmp.Or(reason, "needed content refers to it")})
 			if !l.affected[place] {
 				unaffected[name] = true
 			}
@@ -261,5 +261,5 @@ func (l *listedImages) report(r *recordedRevisions, p *prune.DeletionPlan, resul
 	if len(unaffected) == 0 || len(result.Absent) > 0 {
 		return nil
 	}
-	return advice.New(advice.Partial, "list what wants it, too, or remove it from the list", "%s", env.Number(len(unaffected), "listed image stays: what wants it is not listed", "listed images stay: what wants them is not listed"))
+	return advice.New(advice.Partial, "list what needs it, too, or remove it from the list", "%s", env.Number(len(unaffected), "listed image stays: what needs it is not listed", "listed images stay: what needs them is not listed"))
 }

@@ -39,7 +39,7 @@ func shrink(ctx context.Context, s *workspace.Session, t *site.RegistryDestinati
 	r := &recordedRevisions{env: s.Env, to: t, records: mirror.NewImageSets(t.Client, t.RegistryPath), listed: listed}
 	revisions, err := setrecord.Current(ctx, r.records)
 	if err != nil {
-		return false, advice.Wrap(advice.Failure, err, "nothing can be deleted while a record cannot be read: what it wants is unknown")
+		return false, advice.Wrap(advice.Failure, err, "nothing can be deleted while a record cannot be read: what it needs is unknown")
 	}
 	names := map[string]bool{}
 	for i := range revisions {
@@ -184,7 +184,7 @@ func (l *listedImages) addRemoved(p *plan.Plan, removed *build.Removed, names ma
 	}
 	for i := range removed.Selected.Named {
 		named := &removed.Selected.Named[i]
-		l.named[imagePlace{names[named.Image.Repository].Path, named.Image.Digest}] = "the image set " + p.Name + " wants it: " + named.Because
+		l.named[imagePlace{names[named.Image.Repository].Path, named.Image.Digest}] = "the image set " + p.Name + " needs it: " + named.Because
 	}
 }
 

@@ -66,13 +66,13 @@ func (d *deletions) add(revision *setrecord.Revision, p *plan.Plan, names map[st
 	for i := range p.Images {
 		if img := &p.Images[i]; !selected.Has(img) {
 			place, _ := at(img)
-			d.wanted[place] = "the image set " + revision.Name + " wants it"
+			d.wanted[place] = "the image set " + revision.Name + " needs it"
 		}
 	}
 	for i := range selected.Named {
 		named := &selected.Named[i]
 		_, image := at(&named.Image)
-		d.stays = append(d.stays, StayingImage{named.Image.Source, image, "the image set " + revision.Name + " wants it: " + named.Because})
+		d.stays = append(d.stays, StayingImage{named.Image.Source, image, "the image set " + revision.Name + " needs it: " + named.Because})
 	}
 	for i := range selected.Images {
 		img := &selected.Images[i]
@@ -112,7 +112,7 @@ func (d *deletions) list(r *recordedRevisions, p *prune.DeletionPlan) *DeletionL
 			l.Images = append(l.Images, img.DeletedImage)
 			parts[part{img.repository, img.Source}] = true
 		case wanted:
-			l.Stays = append(l.Stays, StayingImage{img.Source, img.Image, "something that is wanted refers to it"})
+			l.Stays = append(l.Stays, StayingImage{img.Source, img.Image, "needed content refers to it"})
 		default:
 			l.Absent = append(l.Absent, img.Image)
 		}

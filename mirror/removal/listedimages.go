@@ -156,7 +156,7 @@ func (l *listedImages) addCurrent(set string, p *plan.Plan, names map[string]ref
 	for i := range p.Images {
 		img := &p.Images[i]
 		if place := (imagePlace{names[img.Repository].Path, img.Digest}); has(img) && l.wanted[place] == "" {
-			because := "the image set " + set + " wants it"
+			because := "the image set " + set + " needs it"
 			if len(img.Reasons) > 0 {
 				because += ": " + deletion.Describe(img, &img.Reasons[0])
 			}

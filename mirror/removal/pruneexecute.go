@@ -92,7 +92,7 @@ func (r *recordedRevisions) execute(ctx context.Context, s *workspace.Session, p
 }
 
 // knownResources writes the cluster resources of a mirror again, if the workspace has them. none means that the
-// workspace may have no record any more, as after the last image set was forgotten.
+// workspace may have no record left, as after the last image set was forgotten.
 func knownResources(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, none bool) (*cluster.ResourceFiles, error) {
 	names, err := s.RecordNames(t.Key())
 	if err != nil || len(names) == 0 && !none || !env.IsFolder(s.ResourcesDir(t.Key())) {

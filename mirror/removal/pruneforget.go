@@ -16,7 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
-// A ForgottenSet is an image set that was given up: what only it wanted is deleted, and then its records.
+// A ForgottenSet is an image set that was given up: what only it needed is deleted, and then its records.
 type ForgottenSet struct {
 	Name string `json:"name"`
 	// LastRun is when it was last mirrored, and By the user and host of that run.
@@ -71,7 +71,7 @@ func ageText(d time.Duration) string {
 	return env.Number(int(d/time.Minute), "minute", "minutes")
 }
 
-// checkKept returns an error if a catalog or release stays which clusters see, and which no image set wants any more:
+// checkKept returns an error if a catalog or release stays which clusters see, and which no image set needs:
 // it would name what is deleted.
 func (r *recordedRevisions) checkKept(p *prune.DeletionPlan) error {
 	for _, k := range p.Kept {

@@ -109,9 +109,9 @@ func (r *recordedRevisions) adviseOther(ctx context.Context, repository referenc
 	case errors.Is(err, remote.ErrDenied) && r.onlyMirror:
 		return nil
 	case errors.Is(err, remote.ErrDenied):
-		return advice.New(advice.Unauthorized, "use credentials that may pull from it; if the registry has no such mirror, set Options.OnlyMirror", "another mirror on the registry may want what would be deleted, and its repository %s cannot be read: %w", repository.Name(), err)
+		return advice.New(advice.Unauthorized, "use credentials that may pull from it; if the registry has no such mirror, set Options.OnlyMirror", "another mirror on the registry may need what would be deleted, and its repository %s cannot be read: %w", repository.Name(), err)
 	}
-	return advice.Wrap(advice.Failure, fmt.Errorf("reading the repository %s of another mirror: %w", repository.Name(), err), "nothing can be deleted while it is unknown what other mirrors on the registry want; run again")
+	return advice.Wrap(advice.Failure, fmt.Errorf("reading the repository %s of another mirror: %w", repository.Name(), err), "nothing can be deleted while it is unknown what other mirrors on the registry need; run again")
 }
 
 // addOther adds all revisions of an image set of another mirror.

@@ -34,7 +34,7 @@ type recordedRevisions struct {
 	forget string
 	// published are catalogs of a forgotten image set in the mirror that none of its revisions has.
 	published []reference.Reference
-	// listed are the only images that are deleted; nil for all that no revision wants.
+	// listed are the only images that are deleted; nil for all that no revision needs.
 	listed *listedImages
 	// tagged is the one of PruneOptions.
 	tagged map[imagePlace]bool
@@ -70,7 +70,7 @@ func readRevisions(ctx context.Context, e *env.Env, o *PruneOptions, s *workspac
 	for i := range listed {
 		revisions, err := setrecord.History(ctx, r.records, &listed[i])
 		if err != nil {
-			return nil, advice.Wrap(advice.Failure, err, "nothing can be deleted while a record cannot be read: what it wants is unknown")
+			return nil, advice.Wrap(advice.Failure, err, "nothing can be deleted while a record cannot be read: what it needs is unknown")
 		}
 		set := revisionsOfSet{revisions: revisions, wanted: wantedRevisions(revisions, o.KeepLast, o.OlderThan, now), partly: map[int]func(*plan.Image) bool{}}
 		if set.forgotten = o.Forget != "" && set.current().Name == o.Forget; set.forgotten {
@@ -86,7 +86,7 @@ func readRevisions(ctx context.Context, e *env.Env, o *PruneOptions, s *workspac
 		return nil, advice.Wrap(advice.Failure, err, "nothing can be deleted while it cannot be read what runs pushed that did not end")
 	}
 	if len(listed)+len(r.pending) == 0 && r.listed == nil {
-		return nil, env.InputHint("run gantry mirror to it once: it records what an image set wants, and nothing is deleted without that", "the mirror %s has no records of image sets", t)
+		return nil, env.InputHint("run gantry mirror to it once: it records what an image set needs, and nothing is deleted without that", "the mirror %s has no records of image sets", t)
 	}
 	for _, run := range r.pending {
 		names[run.Name] = true
@@ -119,7 +119,7 @@ func readRevisions(ctx context.Context, e *env.Env, o *PruneOptions, s *workspac
 }
 
 // checkRecorded returns an error if the workspace knows an image set of the mirror that the mirror has no
-// record of: what it wants would be deleted. An image set that the mirror had a record of was forgotten since.
+// record of: what it needs would be deleted. An image set that the mirror had a record of was forgotten since.
 func checkRecorded(s *workspace.Session, t *site.RegistryDestination, names map[string]bool) error {
 	records, err := s.RecordNames(t.Key())
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// planWithTagged returns what can be deleted. A catalog or release that no revision wants and that a tag of others keeps
+// planWithTagged returns what can be deleted. A catalog or release that no revision needs and that a tag of others keeps
 // still names images: these stay, too. r is the result of the first reading of the records, the returned one
 // another reading if that was necessary.
 func planWithTagged(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Session, r *recordedRevisions) (*recordedRevisions, *prune.DeletionPlan, error) {

@@ -76,7 +76,7 @@ type ComparedSet struct {
 	Plan digest.Digest `json:"plan"`
 }
 
-// Diff compares what configurations, plans, archives and the image sets of mirrors want. Nothing is
+// Diff compares what configurations, plans, archives and the image sets of mirrors contain. Nothing is
 // changed. The plan of a configuration is made, and not saved.
 func Diff(ctx context.Context, o DiffOptions) (*ContentDifference, error) {
 	e, done := o.Env.OrDefault()

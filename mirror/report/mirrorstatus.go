@@ -32,7 +32,7 @@ type MirrorState struct {
 	// Pending are runs that push, or that ended before they were recorded. They are listed until a later run of the image
 	// set is recorded.
 	Pending []setrecord.Pending `json:"pending,omitempty"`
-	// Total is what all image sets want, with content that several want counted for each.
+	// Total is what all image sets need, with content that several need counted for each.
 	Total setrecord.Content `json:"total"`
 }
 

@@ -74,7 +74,7 @@ func RemoveAnnounced(ctx context.Context, s *workspace.Session, t *RegistryDesti
 	for i := range t.announced {
 		run := &t.announced[i]
 		if run.Name != recorded.Name || run.Plan != recorded.Plan || run.MaxNestedPaths != recorded.MaxNestedPaths {
-			continue // images were pushed that are not in the plan any more
+			continue // images were pushed that are no longer in the plan
 		}
 		if err := t.ImageSets().Remove(ctx, run.Manifest); err != nil && ctx.Err() == nil {
 			s.Env.Logger().Debug("removing what the run announced", "tag", run.Tag(), "error", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
-// A Record lists what a mirror contains of one image set, as far as clusters need to know. The
+// A Record lists what a mirror contains of one image set, as far as clusters use it. The
 // cluster resources of a mirror are made from the records of all its image sets.
 type Record struct {
 	Images   []resources.Image   `json:"images"`

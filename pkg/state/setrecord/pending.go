@@ -52,7 +52,7 @@ func (p *Pending) Tag() string {
 	return "sha256-" + d.Encoded() + pendingEnding
 }
 
-// Revision returns what the run wants in the form of a revision, for OpenPlan.
+// Revision returns what the run pushes in the form of a revision, for OpenPlan.
 func (p *Pending) Revision() *Revision {
 	return &Revision{Name: p.Name, Number: 1, Runs: p.Runs, Since: p.Since, LastRun: p.Since, Host: p.Host, User: p.User, Version: p.Version, Plan: p.Plan, MaxNestedPaths: p.MaxNestedPaths, Manifest: p.Manifest, PlanLayer: p.PlanLayer}
 }

@@ -6,7 +6,7 @@
 // keeps a copy.
 //
 // A record is an OCI artifact of the type [Type] with two layers: what arrived ([state.Record]) and the plan,
-// that is everything the image set wants. Both are JSON, compressed with gzip. What a list of image sets shows
+// that is everything that the image set lists. Both are JSON, compressed with gzip. What a list of image sets shows
 // is in annotations of the manifest, so that the layers need not be read: see [Revision].
 //
 // Each change of record or plan is a revision with a number. The tag NAME.tNUMBER.DIGITS is the manifest that
@@ -38,7 +38,7 @@ const (
 	PlanType   = "application/vnd.gantry.image-set.plan.v1+json+gzip"
 )
 
-// A Revision is what one image set has in a mirror, and what it wants, until one of the two changes. It is
+// A Revision is what one image set has in a mirror, and its plan, until one of the two changes. It is
 // read from the manifest of the revision. Its JSON is part of what gantry status docker://HOST -o json prints.
 type Revision struct {
 	// Name is the name of the image set.

@@ -19,7 +19,7 @@ func Pruned(r *removal.PruneResult) string {
 	p := r.Plan
 	switch {
 	case p.Empty():
-		fmt.Fprintf(&b, "Nothing to delete: everything that the records of %s list is wanted.\n", p.Mirror)
+		fmt.Fprintf(&b, "Nothing to delete: everything that the records of %s list is needed.\n", p.Mirror)
 	case r.Deleted == nil:
 		head := "To delete from %s:\n"
 		if r.Refused {
@@ -46,7 +46,7 @@ func Pruned(r *removal.PruneResult) string {
 		fmt.Fprintf(&b, "The cluster resources in %s were written again.\n", r.Resources.Dir)
 	}
 	if len(p.Kept) > 0 {
-		b.WriteString("\nNot wanted by any image set, but kept:\n")
+		b.WriteString("\nNot needed by any image set, but kept:\n")
 		var lines []string
 		for _, k := range p.Kept {
 			lines = append(lines, OneLine(nameOf(k.Repository, k.Tag, string(k.Digest))+": "+k.Reason))
@@ -61,7 +61,7 @@ func Pruned(r *removal.PruneResult) string {
 	case r.Refused:
 		b.WriteString("\nNothing was deleted.\n")
 	case r.Deleted == nil:
-		fmt.Fprintf(&b, "\nThe mirror has records of %s: %s. What any other image set wants is not known,\nand is deleted if it is listed here: run gantry mirror for it before.\n", Number(len(r.ImageSets), "image set", "image sets"), OneLine(strings.Join(r.ImageSets, ", ")))
+		fmt.Fprintf(&b, "\nThe mirror has records of %s: %s. What any other image set needs is not known,\nand is deleted if it is listed here: run gantry mirror for it before.\n", Number(len(r.ImageSets), "image set", "image sets"), OneLine(strings.Join(r.ImageSets, ", ")))
 		b.WriteString("\nNothing was deleted. To delete: set --yes, or save the plan with --save and execute it with --plan.\n")
 	default:
 		b.WriteString("\n" + collectGarbage)
