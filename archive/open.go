@@ -373,7 +373,7 @@ func readSeriesName(root *os.Root, manifest string) (name string, ok bool) {
 		case "features":
 			var features []string
 			if dec.Decode(&features) != nil || slices.Contains(features, featureEncrypted) {
-				return "", false // it has a name that is not told
+				return "", false // its name is not known
 			}
 			continue
 		}

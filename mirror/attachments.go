@@ -106,7 +106,7 @@ func (img *image) attachTo(holders []*image, first bool) {
 // publishUntagged pushes the manifests of an image with attachments, without tags. The tags are pushed
 // when the attachments were. An error that it returns ends the run.
 func (r *run) publishUntagged(ctx context.Context, img *image) error {
-	err := img.err // nothing else changes it any more
+	err := img.err // nothing else changes it now
 	if err == nil {
 		err = r.putUntagged(ctx, img)
 	}

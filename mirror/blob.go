@@ -107,7 +107,7 @@ func (r *run) findBlob(ctx context.Context, b *blobCopy, h *target) (bool, error
 		return true, nil
 	}
 	if c, ok := r.blobChecks.Load(pushKey{repository: h.repository, digest: b.desc.Digest.String()}); ok {
-		if c := c.(*blobCheck); c.done { // nothing is checked any more
+		if c := c.(*blobCheck); c.done { // no check follows
 			return c.problem == "", nil
 		}
 	}

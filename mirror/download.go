@@ -75,7 +75,7 @@ type download struct {
 	address string
 	desc    ocispec.Descriptor
 	root    *os.Root
-	kept    *durable.Partial // nil if nothing is kept any more
+	kept    *durable.Partial // nil once nothing is kept
 
 	body   io.ReadCloser // what is not kept yet; nil at the end
 	hash   hash.Hash     // of the first n bytes

@@ -11,7 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
-// TestFailingDestinationEndsTheRun checks that a destination that accepts nothing any more ends the
+// TestFailingDestinationEndsTheRun checks that a destination that accepts nothing ends the
 // run, and that a failure for one blob, for one repository or of a source does not.
 func TestFailingDestinationEndsTheRun(t *testing.T) {
 	t.Run("an answer 500", func(t *testing.T) {

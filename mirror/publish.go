@@ -12,7 +12,7 @@ func (r *run) publish(ctx context.Context, img *image) error {
 	if len(img.attachments) > 0 {
 		return r.publishUntagged(ctx, img)
 	}
-	err := img.err // nothing else changes it any more
+	err := img.err // nothing else changes it now
 	if err == nil {
 		err = r.putManifests(ctx, img)
 	}

@@ -60,7 +60,7 @@ func (r *run) listTags(ctx context.Context, group []*image, first int) (*tagList
 }
 
 // noteNoTagList records that a repository does not list its tags. If that is not a refusal for this
-// repository, no list is requested any more.
+// repository, no further list is requested.
 func (r *run) noteNoTagList(repository string, err error) {
 	r.Log.Debug("the registry does not list tags; requesting images one by one", "repository", repository, "error", err)
 	if !denies(err) {

@@ -17,7 +17,7 @@ import (
 
 // A floorRun copies the content of an inventory without checking what already exists: one GET per
 // blob, one POST and PUT, one POST for each further repository, one PUT per manifest. It is not a
-// usable tool, because it needs to know all content in advance.
+// usable tool, because all content must be known in advance.
 type floorRun struct {
 	client *http.Client
 	plan   *inventory

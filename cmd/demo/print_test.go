@@ -45,7 +45,7 @@ func TestNewDemoCleansUp(t *testing.T) {
 		}
 	}
 	if _, err := newDemo(program, dir, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "make build") {
-		t.Errorf("without a program: %v, want to be told to build it", err)
+		t.Errorf("without a program: %v, want the advice to build it", err)
 	}
 	if err := os.WriteFile(program, nil, 0o700); err != nil {
 		t.Fatal(err)

@@ -28,11 +28,11 @@ func (a *app) deleteCommand() *cobra.Command {
 		Long: `Delete content from a mirror, in the two steps of oc mirror.
 
 --generate lists what a DeleteImageSetConfiguration selects, and what stays because anything
-else wants it. The list is written to the folder delete in the workspace: delete-images.yaml,
+else needs it. The list is written to the folder delete in the workspace: delete-images.yaml,
 in the format of oc mirror, and a copy of the configuration. Nothing is deleted.
 
 --delete-yaml-file deletes what such a list has, with signatures. Catalogs are built again
-without the listed bundles and published before that. What anything else wants stays. The next
+without the listed bundles and published before that. What anything else needs stays. The next
 gantry mirror brings everything back that its configuration still selects. With --dry-run, it
 prints what would be deleted, and nothing changes.
 

@@ -47,8 +47,8 @@ func TestDeleteKept(t *testing.T) {
 		if o.code != exitPartial || strings.Contains(o.stdout, "Nothing to delete") {
 			t.Fatalf("%v: %d\n%s%s", args, o.code, o.stdout, o.stderr)
 		}
-		w.says(o.stdout, "Nothing was deleted from ", "Listed, but kept:", "the image set imageset wants it: bundle lantern.")
-		w.says(o.stderr, "stay", "list what wants")
+		w.says(o.stdout, "Nothing was deleted from ", "Listed, but kept:", "the image set imageset needs it: bundle lantern.")
+		w.says(o.stderr, "stay", "list what needs")
 	}
 	if after := w.mirrored("site"); len(after) != len(before) {
 		t.Errorf("%q, before %q", after, before)

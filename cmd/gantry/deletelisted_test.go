@@ -108,7 +108,7 @@ func TestDelete(t *testing.T) {
 	w.must("verify", "-c", w.path("imageset.yaml"), w.docker("/site"))
 }
 
-// TestDeleteShared checks that content stays which another image set wants, or another catalog of the same one, while
+// TestDeleteShared checks that content stays which another image set needs, or another catalog of the same one, while
 // the catalog that loses it is published without it.
 func TestDeleteShared(t *testing.T) {
 	t.Parallel()
@@ -127,7 +127,7 @@ func TestDeleteShared(t *testing.T) {
 	w.verify("site", "acme/copy", 1)
 	w.must("verify", w.docker("/site"))
 
-	// The whole second catalog, and an image that the other image set wants.
+	// The whole second catalog, and an image that the other image set needs.
 	list = w.listed("  operators:\n  - catalog: registry.example.com/acme/operator-index:v4.20\n    targetCatalog: acme/copy\n")
 	text := w.read("workspace/delete/delete-images.yaml")
 	w.write("more.yaml", strings.Replace(text, "items:\n", "items:\n- imageName: docker://images.example.net/tools/netcheck:1.4\n  imageReference: "+w.docker("/site/tools/netcheck:1.4")+"\n  type: generic\n", 1))
@@ -141,7 +141,7 @@ func TestDeleteShared(t *testing.T) {
 		t.Errorf("%s", o.stdout)
 	}
 	r = w.deleted(exitOK, w.path("more.yaml"), "--name", "imageset")
-	if len(r.Stays) != 1 || !strings.Contains(r.Stays[0].Reason, "the image set edge wants it") {
+	if len(r.Stays) != 1 || !strings.Contains(r.Stays[0].Reason, "the image set edge needs it") {
 		t.Errorf("%+v", r)
 	}
 	w.refuse(exitUsage, []string{`no image set "other"`}, "delete", "--delete-yaml-file", w.path("more.yaml"), "--name", "other", w.docker("/site"))
@@ -222,7 +222,7 @@ func TestDeleteRefused(t *testing.T) {
 	}
 }
 
-// TestDeleteUnknownMirror checks that no catalog is published while it is unknown what another mirror wants, and while a
+// TestDeleteUnknownMirror checks that no catalog is published while it is unknown what another mirror needs, and while a
 // catalog stays that the list has.
 func TestDeleteUnknownMirror(t *testing.T) {
 	t.Parallel()
@@ -261,13 +261,13 @@ func TestDeleteFailures(t *testing.T) {
 	long(t)
 	deny := registrytest.Refuse(http.StatusForbidden, "DENIED")
 	for name, rule := range map[string]registrytest.Rule{
-		"catalog":      {Method: http.MethodPut, Path: "/operator-index/manifests/", Action: deny},
-		"new turn":     {Method: http.MethodPut, Path: "/gantry-image-sets/manifests/imageset.t2", Action: deny},
-		"current turn": {Method: http.MethodPut, Path: "/gantry-image-sets/manifests/imageset", Nth: 2, Action: deny},
-		"deletion":     {Method: http.MethodDelete, Path: "/tidewater/", Nth: 2, Action: deny},
-		"all of one":   {Method: http.MethodDelete, Path: "/tools/netcheck/", Action: deny},
-		"last turn":    {Method: http.MethodPut, Path: "/gantry-image-sets/manifests/imageset.t3", Action: deny},
-		"interrupted":  {},
+		"catalog":          {Method: http.MethodPut, Path: "/operator-index/manifests/", Action: deny},
+		"new revision":     {Method: http.MethodPut, Path: "/gantry-image-sets/manifests/imageset.t2", Action: deny},
+		"current revision": {Method: http.MethodPut, Path: "/gantry-image-sets/manifests/imageset", Nth: 2, Action: deny},
+		"deletion":         {Method: http.MethodDelete, Path: "/tidewater/", Nth: 2, Action: deny},
+		"all of one":       {Method: http.MethodDelete, Path: "/tools/netcheck/", Action: deny},
+		"last revision":    {Method: http.MethodPut, Path: "/gantry-image-sets/manifests/imageset.t3", Action: deny},
+		"interrupted":      {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -281,14 +281,14 @@ func TestDeleteFailures(t *testing.T) {
 				}
 			}
 			w.mirror.Script()
-			if name == "new turn" { // what is published is complete, and only the plan of the run lists it
+			if name == "new revision" { // what is published is complete, and only the plan of the run lists it
 				w.verify("site", acme, 1)
 				w.must("prune", "--yes", w.docker("/site"))
 				w.verify("site", acme, 1)
 			} else {
 				w.must("verify", w.docker("/site"), "--workspace", w.path("other"))
 			}
-			if has := w.has("tidewater"); rule.Method == http.MethodPut && name != "last turn" && !has {
+			if has := w.has("tidewater"); rule.Method == http.MethodPut && name != "last revision" && !has {
 				t.Error("deleted before the catalog or the record was written")
 			}
 			w.must("delete", "--delete-yaml-file", list, w.docker("/site"))

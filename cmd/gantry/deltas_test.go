@@ -169,7 +169,7 @@ func TestDeltasOfSites(t *testing.T) {
 	}
 }
 
-// TestDeltaRepair imports deltas whose base is not at the site any more, and a damaged one. The request that is
+// TestDeltaRepair imports deltas whose base is no longer at the site, and a damaged one. The request that is
 // written brings the blob itself.
 func TestDeltaRepair(t *testing.T) {
 	t.Parallel()

@@ -77,7 +77,7 @@ func TestDestFormat(t *testing.T) {
 	w.says(w.must("explain", "--plan", w.path("plan.json"), "op/operand").stdout, "converted to the media types of Docker from sha256:", "clusters do not find it")
 
 	// Records and leases are there, too, in a form that the registry accepts.
-	w.says(w.must("status", w.docker("/direct")).stdout, "imageset", "1     1     1 catalog (1 package), 4 images")
+	w.says(w.must("status", w.docker("/direct")).stdout, "imageset", "1         1     1 catalog (1 package), 4 images")
 	if second := w.must("mirror", "-c", cfg, "--dest-format", "docker", w.docker("/direct"), "--workspace", w.path("other")); strings.Contains(second.stderr, "lease") || strings.Contains(second.stderr, "recorded") {
 		t.Error(second.stderr)
 	}
@@ -112,8 +112,8 @@ func TestDestFormatPrune(t *testing.T) {
 		t.Error("the image was not deleted")
 	}
 	w.must("verify", w.docker("/ocp"))
-	if status := w.must("status", w.docker("/ocp"), "--turns").stdout; strings.Count(status, "1 catalog") != 1 {
-		t.Errorf("an earlier turn is still there: %s", status)
+	if status := w.must("status", w.docker("/ocp"), "--revisions").stdout; strings.Count(status, "1 catalog") != 1 {
+		t.Errorf("an earlier revision is still there: %s", status)
 	}
 }
 

@@ -33,7 +33,7 @@ no longer needed content count shared blobs once. Nothing is copied or changed.
 
 OLD and NEW are a plan (a file), an archive (file://DIR) or a mirror (docker://...),
 as its records describe it. With -c, NEW is what the configuration asks for. A mirror
-alone is compared with its turn before, a folder of archives with the archive before.
+alone is compared with its revision before, a folder of archives with the archive before.
 
 Of a mirror, the image set with the name of what it is compared with counts, or all
 image sets if there is none. --name selects one.

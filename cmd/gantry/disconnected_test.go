@@ -77,7 +77,7 @@ func disconnectedOperators(w *fixture, disk, to string) {
 		{"verify", to},
 		{"verify", "--from", disk, to, "--deep"},
 		{"status"},
-		{"status", to, "--turns"},
+		{"status", to, "--revisions"},
 		{"status", "--audit"},
 		{"diff", to, disk},
 		{"resources", to},

@@ -9,7 +9,7 @@ import (
 )
 
 // doctorRetries is how often doctor repeats a request, unless the user says otherwise: who asks what is
-// wrong does not want to wait until it is better.
+// wrong should not wait until it is better.
 const doctorRetries = 1
 
 func (a *app) doctorCommand() *cobra.Command {

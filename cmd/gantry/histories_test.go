@@ -148,7 +148,7 @@ func (h *history) change(i int) {
 	}
 }
 
-// edit changes what an image set wants.
+// edit changes what an image set selects.
 func (h *history) edit(set int) {
 	want := h.sets[set]
 	most := 2 + h.r.IntN(3)

@@ -146,7 +146,7 @@ func TestImagePolicyPlan(t *testing.T) {
 	for _, m := range result.Plan.Missing {
 		reasons[strings.TrimPrefix(m.Source, w.source.Host)] = m.Reason
 	}
-	if !strings.Contains(reasons["/team/unsigned:v1"], "sigstoreSigned wants a signature, and there is none") || !strings.Contains(reasons["/team/stranger:v1"], "no key of the policy matches") || len(reasons) != 2 {
+	if !strings.Contains(reasons["/team/unsigned:v1"], "sigstoreSigned requires a signature, and there is none") || !strings.Contains(reasons["/team/stranger:v1"], "no key of the policy matches") || len(reasons) != 2 {
 		t.Errorf("missing %v", reasons)
 	}
 	// The plan is the same each time, and text says what JSON does.
@@ -306,7 +306,7 @@ func TestImagePolicySite(t *testing.T) {
 	isc := w.additional("team/app", "team/unsigned", "free/tool")
 	w.must("mirror", "-c", isc, "file://"+w.path("disk")) // without a policy
 	policy := w.imagePolicy()
-	w.refuse(exitPartial, []string{"not mirrored: " + w.source.Host + "/team/unsigned:v1", "sigstoreSigned wants a signature, and there is none"},
+	w.refuse(exitPartial, []string{"not mirrored: " + w.source.Host + "/team/unsigned:v1", "sigstoreSigned requires a signature, and there is none"},
 		"mirror", "--from", "file://"+w.path("disk"), "--policy", policy, "--workspace", w.path("site"), w.docker("/ocp"))
 	if _, err := w.mirror.Client().Pull(t.Context(), "ocp/team/app", "v1"); err != nil {
 		t.Error(err)

@@ -51,7 +51,7 @@ func TestImageSets(t *testing.T) {
 	two := w.config("two.yaml", "  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n")
 	here, there, mirror := w.path("here"), w.path("there"), w.docker("/ocp")
 	first := w.recorded("-c", one, mirror, "--workspace", here)
-	if first.Turn != 1 || !first.NewTurn || first.Runs != 1 || first.Name != "one" || first.Problem != "" {
+	if first.Revision != 1 || !first.NewRevision || first.Runs != 1 || first.Name != "one" || first.Problem != "" {
 		t.Errorf("the first run recorded %+v", first)
 	}
 	w.recorded("-c", two, mirror, "--workspace", there)
@@ -61,7 +61,7 @@ func TestImageSets(t *testing.T) {
 	}
 	w.mirror.ResetLog()
 	again := w.recorded("-c", one, mirror, "--workspace", here)
-	if again.Turn != 1 || again.NewTurn || again.Runs != 2 {
+	if again.Revision != 1 || again.NewRevision || again.Runs != 2 {
 		t.Errorf("a run with nothing new recorded %+v", again)
 	}
 	if _, text := w.resourcesOf(here); !strings.Contains(text, "tools") {
@@ -86,7 +86,7 @@ func TestImageSets(t *testing.T) {
 
 	// A third host continues with the first image set; without a connection, it has the union.
 	third := w.path("third")
-	if r := w.recorded("-c", one, mirror, "--workspace", third); r.Turn != 1 || r.Runs != 4 {
+	if r := w.recorded("-c", one, mirror, "--workspace", third); r.Revision != 1 || r.Runs != 4 {
 		t.Errorf("a run on another host recorded %+v", r)
 	}
 	if err := os.RemoveAll(filepath.Join(third, "cluster-resources")); err != nil {
@@ -98,11 +98,14 @@ func TestImageSets(t *testing.T) {
 	}
 
 	// The status of the mirror needs no workspace.
-	o := w.must("status", mirror, "--turns")
+	o := w.must("status", mirror, "--revisions")
 	for _, want := range []string{"IMAGE SET", "one ", "two ", "configuration ", "1 catalog (1 package)", "1 image"} {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("the status does not have %q:\n%s", want, o.stdout)
 		}
+	}
+	if former := w.must("status", mirror, "--turns"); former.stdout != o.stdout || !strings.Contains(o.stdout, "REVISION") {
+		t.Errorf("with the former name of the flag:\n%s\nwant\n%s", former.stdout, o.stdout)
 	}
 	var status report.MirrorState
 	if err := json.Unmarshal([]byte(w.must("status", mirror, "-o", "json").stdout), &status); err != nil || len(status.ImageSets) != 2 || status.ImageSets[0].Runs != 4 || status.ImageSets[0].Content.Packages != 1 {
@@ -163,14 +166,14 @@ func TestDiff(t *testing.T) {
 			t.Errorf("the text does not have %q:\n%s", want, text)
 		}
 	}
-	// The last two turns.
+	// The last two revisions.
 	w.refuse(exitUsage, []string{"several image sets: edge, ocp", "--name"}, "diff", mirror)
-	w.refuse(exitUsage, []string{"only one turn"}, "diff", mirror, "--name", "ocp")
+	w.refuse(exitUsage, []string{"only one revision"}, "diff", mirror, "--name", "ocp")
 	w.must("mirror", "-c", isc, mirror)
-	var turns report.ContentDifference
-	differs(&turns, mirror, "--name", "ocp")
-	if turns.Old.ImageSets[0].Turn != 1 || turns.New.ImageSets[0].Turn != 2 || turns.NewBytes != d.NewBytes || turns.RemovedBytes != d.RemovedBytes {
-		t.Errorf("of the turns, the difference is %+v, want the bytes of %+v", turns, d)
+	var revisions report.ContentDifference
+	differs(&revisions, mirror, "--name", "ocp")
+	if revisions.Old.ImageSets[0].Revision != 1 || revisions.New.ImageSets[0].Revision != 2 || revisions.NewBytes != d.NewBytes || revisions.RemovedBytes != d.RemovedBytes {
+		t.Errorf("of the revisions, the difference is %+v, want the bytes of %+v", revisions, d)
 	}
 	// Without an image set of that name, all of them count: only the other image set has must-gather in common.
 	var all report.ContentDifference
@@ -207,7 +210,7 @@ func TestImageSetsAfterLoss(t *testing.T) {
 	if _, text := w.resourcesOf(w.path("here")); strings.Contains(text, "must-gather") {
 		t.Errorf("the cluster resources have the lost image set:\n%s", text)
 	}
-	if r := w.recorded("-c", two, mirror, "--workspace", w.path("there")); r.Turn != 1 || r.Problem != "" {
+	if r := w.recorded("-c", two, mirror, "--workspace", w.path("there")); r.Revision != 1 || r.Problem != "" {
 		t.Errorf("the other run recorded %+v", r)
 	}
 
@@ -217,7 +220,7 @@ func TestImageSetsAfterLoss(t *testing.T) {
 	if n := strings.Count(o.stderr, "gantry-image-sets"); n < 1 || !strings.Contains(o.stderr, "records nothing in the mirror") {
 		t.Errorf("the run says\n%s", o.stderr)
 	}
-	if r := w.recorded("-c", one, mirror, "--workspace", w.path("here")); r.Problem == "" || r.Turn != 0 {
+	if r := w.recorded("-c", one, mirror, "--workspace", w.path("here")); r.Problem == "" || r.Revision != 0 {
 		t.Errorf("the run recorded %+v", r)
 	}
 	w.mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "gantry-image-sets/manifests", Action: registrytest.Status(http.StatusForbidden)})

@@ -95,7 +95,7 @@ func TestRecordedOperatorsAreNotStranded(t *testing.T) {
 	w.must("mirror", "--plan", w.path("heads.json"), to, "--on-strand", "warn")
 	w.must("mirror", "-c", isc, "--name", "all", to, "--installed", csv)
 	w.must("mirror", "--plan", w.path("heads.json"), to, "--forget-installed")
-	w.must("mirror", "-c", other, "--name", "all", to) // nothing is recorded any more
+	w.must("mirror", "-c", other, "--name", "all", to) // no record is left
 }
 
 // TestInstalledIsRecordedOfArchives writes archives, and imports them at a site that knows what its clusters run.

@@ -131,7 +131,7 @@ func (a *app) mirrorCommand() *cobra.Command {
 	c.Flags().StringVar(&f.writeReceipt, "write-receipt", "", "with --from, also write the receipt of what the mirror has to this file")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be copied, and copy nothing")
 	c.Flags().BoolVar(&f.resourcesOnly, "resources-only", false, "write the cluster resources for what would be in the registry, and copy nothing")
-	c.Flags().BoolVar(&f.prune, "prune", false, "after a complete run to a registry, delete what none of its image sets wants any more, as gantry prune --yes does")
+	c.Flags().BoolVar(&f.prune, "prune", false, "after a complete run to a registry, delete what none of its image sets needs, as gantry prune --yes does")
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the destination; 0 is no limit")
 	c.Flags().BoolVar(&f.tagUntagged, "tag-untagged", false, "give the images of indexes and referrers tags, so that garbage collection which deletes untagged manifests keeps them")
 	c.Flags().BoolVar(&f.createRepos, "create-repositories", false, "create the repositories or projects that the plan needs on Amazon ECR, Harbor or Quay, as gantry registry prepare does")

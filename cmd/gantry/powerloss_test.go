@@ -95,7 +95,7 @@ func (w *fixture) repairs(t *testing.T, damaged []string, runs [][]string) {
 		noticed = noticed || strings.Contains(o.stderr, name)
 		if o.code == exitMismatch && noticed && !strings.HasPrefix(name, "cache/") {
 			w.discard(t, name)
-			if strings.Contains(o.stderr, "--base none") { // nothing knows any more what that archive contains
+			if strings.Contains(o.stderr, "--base none") { // nothing knows what that archive contains
 				run = append(slices.Clone(run), "--full")
 			}
 			o = w.gantry(run...)

@@ -146,7 +146,7 @@ func TestPruneFailure(t *testing.T) {
 		}
 	}
 	w.mirror.Script()
-	if r = w.pruned(exitOK, "--yes"); r.Deleted == nil || r.Plan.Totals.Repositories != 1 || len(r.Plan.Turns) == 0 {
+	if r = w.pruned(exitOK, "--yes"); r.Deleted == nil || r.Plan.Totals.Repositories != 1 || len(r.Plan.Revisions) == 0 {
 		t.Errorf("%+v", r.Plan)
 	}
 	if r = w.pruned(exitOK); !r.Plan.Empty() {
@@ -221,7 +221,7 @@ func TestPruneKeepsPublishedCatalog(t *testing.T) {
 }
 
 // TestPruneWithArchives checks that an archive brings removals: the site prunes after it mirrored it, and a
-// later archive brings back what an image set wants again.
+// later archive brings back what an image set needs again.
 func TestPruneWithArchives(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, registrytest.Options{})
@@ -271,7 +271,7 @@ func TestReplacedTag(t *testing.T) {
 	}
 }
 
-// TestPruneKeepsTaggedCatalog checks that a catalog that no image set wants any more, and that another tag keeps, stays
+// TestPruneKeepsTaggedCatalog checks that a catalog that no image set needs, and that another tag keeps, stays
 // with what it names until the tag is gone.
 func TestPruneKeepsTaggedCatalog(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/state/lease"
 )
 
-// TestPruneUnknownMirror checks that nothing is deleted while it is unknown what another mirror wants whose
+// TestPruneUnknownMirror checks that nothing is deleted while it is unknown what another mirror needs whose
 // prefix contains this one, or while a run changes that mirror.
 func TestPruneUnknownMirror(t *testing.T) {
 	t.Parallel()

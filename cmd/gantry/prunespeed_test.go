@@ -74,19 +74,19 @@ func each(t *testing.T, n int, f func(i int) error) {
 	}
 }
 
-// recordTurns writes a record of an image set for each plan, one after the other.
-func (w *fixture) recordTurns(prefix string, plans ...*plan.Plan) {
+// recordRevisions writes a record of an image set for each plan, one after the other.
+func (w *fixture) recordRevisions(prefix string, plans ...*plan.Plan) {
 	w.t.Helper()
 	at := mirror.RegistryPath{Host: w.mirror.Host, Prefix: prefix}
-	var before *setrecord.Turn
+	var before *setrecord.Revision
 	for i, p := range plans {
 		names, err := at.Repositories(p)
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		record := mirror.NewRecord(p, names, &mirror.Report{}, nil)
-		turn := setrecord.Turn{Name: p.Name, LastRun: time.Date(2026, 11, 1+i, 2, 0, 0, 0, time.UTC), From: setrecord.FromPlan}
-		if before, err = setrecord.Write(w.t.Context(), mirror.NewImageSets(mustClient(w.t), at), layerStore{}, turn, before, &record, p.Write); err != nil {
+		revision := setrecord.Revision{Name: p.Name, LastRun: time.Date(2026, 11, 1+i, 2, 0, 0, 0, time.UTC), From: setrecord.FromPlan}
+		if before, err = setrecord.Write(w.t.Context(), mirror.NewImageSets(mustClient(w.t), at), layerStore{}, revision, before, &record, p.Write); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -123,7 +123,7 @@ func TestPruneTenThousand(t *testing.T) {
 			w.surroundings(w.write("registries.conf", fmt.Sprintf("[[registry]]\nlocation = %q\ninsecure = true\n", w.mirror.Host)), "")
 			w.pushPruned("site", p, texts)
 			w.pushPruned("floor", p, texts)
-			w.recordTurns("site", p, kept)
+			w.recordRevisions("site", p, kept)
 			var rules []registrytest.Rule
 			if !api { // like CNCF distribution
 				rules = append(rules, registrytest.Rule{Path: "/referrers/", Action: registrytest.Refuse(http.StatusNotFound, "NOT_FOUND")})

@@ -154,7 +154,7 @@ func (m *schemaMaker) structure(t reflect.Type) *jsonschema.Schema {
 			if property.Ref != "" {
 				property = &jsonschema.Schema{AllOf: []*jsonschema.Schema{property}}
 			}
-			property.Description = text
+			property.Description, property.Deprecated = text, strings.HasPrefix(text, "Deprecated:")
 		}
 		optional := slices.Contains(strings.Split(options, ","), "omitempty") || slices.Contains(strings.Split(options, ","), "omitzero")
 		if optional { // then null, which stands for no value, is not written

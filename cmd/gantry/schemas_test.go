@@ -259,6 +259,9 @@ func checkOutput(args []string, stdout []byte) error {
 	if err := d.Decode(&value); err != nil || d.More() {
 		return nil //nolint:nilerr // the output was cut off, or has several objects
 	}
+	if err := checkFormerKeys(value); err != nil {
+		return fmt.Errorf("the output of gantry %s: %w", command, err)
+	}
 	byCommand, err := strictSchemas()
 	if err != nil {
 		return err
@@ -276,6 +279,30 @@ func checkOutput(args []string, stdout []byte) error {
 		refused = append(refused, err)
 	}
 	return fmt.Errorf("the output of gantry %s does not match its schema: %w", command, errors.Join(refused...))
+}
+
+// checkFormerKeys returns an error if a deprecated key is not beside its new one, with the same value.
+func checkFormerKeys(value any) error {
+	switch v := value.(type) {
+	case []any:
+		for _, element := range v {
+			if err := checkFormerKeys(element); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for key, former := range map[string]string{"revision": "turn", "revisions": "turns", "newRevision": "newTurn"} {
+			if !reflect.DeepEqual(v[key], v[former]) {
+				return fmt.Errorf("%s is %v, and %s is %v", key, v[key], former, v[former])
+			}
+		}
+		for _, member := range v {
+			if err := checkFormerKeys(member); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // jsonCommand returns the command of a command line that asks for JSON.

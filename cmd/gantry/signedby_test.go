@@ -101,7 +101,7 @@ func TestSignedByDisk(t *testing.T) {
 		run(distrusted, "mirror", "--from", disk("signed"), "--workspace", w.path("wrong"), w.docker("/wrong"))...)
 	w.write("registries.d/team.yaml", "docker: {}\n") // a server that does not answer is asked for a long time
 	for _, name := range []string{"removed", "plain"} {
-		w.refuse(exitMismatch, []string{"none of 2 images is accepted", "signedBy wants a signature, and there is none"},
+		w.refuse(exitMismatch, []string{"none of 2 images is accepted", "signedBy requires a signature, and there is none"},
 			run(trusted, "mirror", "--from", disk(name), "--workspace", w.path("site-"+name), w.docker("/"+name))...)
 	}
 	for prefix, want := range map[string]bool{"ocp": true, "wrong": false, "removed": false, "plain": false} {

@@ -55,7 +55,7 @@ func (a *app) signKey(ctx context.Context, f signFlags) (*sshsig.Key, error) {
 	opts := sshsig.KeyOptions{Agent: a.getenv("SSH_AUTH_SOCK")}
 	switch in, ok := f.stdin.(*os.File); {
 	case f.passphraseFile != "":
-		opts.Agent = "" // the user wants the key of this file
+		opts.Agent = "" // the user asked for the key of this file
 		opts.Passphrase = func(context.Context, string) ([]byte, error) {
 			return keys.ReadPassphrase(a.environment(&registryFlags{}), f.passphraseFile)
 		}

@@ -17,7 +17,7 @@ import (
 type statusFlags struct {
 	registryFlags
 	workspace, form, name string
-	audit, turns          bool
+	audit, revisions      bool
 	last, maxNestedPaths  int
 }
 
@@ -30,7 +30,7 @@ run of each configuration ended. Nothing but the workspace is read; gantry verif
 compares a mirror or an archive with what it should contain.
 
 With a mirror, list the image sets that it has records of: who mirrored them and when,
-from which configuration, and what they contain. No workspace is needed. --turns also
+from which configuration, and what they contain. No workspace is needed. --revisions also
 lists what they contained before.
 
 --audit shows the last entries of the audit log of the workspace and verifies that no
@@ -40,7 +40,7 @@ entry was changed or removed.
 		Example: `  gantry status
   gantry status --workspace gantry-workspace -o json
   gantry status docker://mirror.example.com:5000/ocp
-  gantry status docker://mirror.example.com:5000/ocp --name edge --turns
+  gantry status docker://mirror.example.com:5000/ocp --name edge --revisions
   gantry status --audit --last -1 -o json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.status(cmd, &f, args) },
@@ -49,7 +49,9 @@ entry was changed or removed.
 	c.Flags().BoolVar(&f.audit, "audit", false, "show the last entries of the audit log, and verify it")
 	c.Flags().IntVar(&f.last, "last", 20, "with --audit, number of entries; -1 is all")
 	c.Flags().StringVar(&f.name, "name", "", "list only this image set of the mirror")
-	c.Flags().BoolVar(&f.turns, "turns", false, "also list the earlier turns of each image set of the mirror")
+	c.Flags().BoolVar(&f.revisions, "revisions", false, "also list the earlier revisions of each image set of the mirror")
+	c.Flags().BoolVar(&f.revisions, "turns", false, "also list the earlier revisions of each image set of the mirror")
+	c.Flags().Lookup("turns").Hidden = true // its name before --revisions
 	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
 	f.registryFlags.addFlags(c.Flags())
 	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
@@ -63,7 +65,7 @@ func (a *app) status(cmd *cobra.Command, f *statusFlags, args []string) error {
 	if len(args) > 0 {
 		return a.mirrorStatus(cmd, f, args[0])
 	}
-	for _, name := range []string{"name", "turns", "max-nested-paths"} {
+	for _, name := range []string{"name", "revisions", "turns", "max-nested-paths"} {
 		if cmd.Flags().Changed(name) {
 			return usageHint("name the mirror, docker://HOST[:PORT][/PREFIX]", "--%s is for the image sets of a mirror", name)
 		}
@@ -94,7 +96,7 @@ func (a *app) mirrorStatus(cmd *cobra.Command, f *statusFlags, mirror string) er
 		env.RetryTimes = statusRetries
 	}
 	state, err := report.Status(cmd.Context(), report.StatusOptions{
-		Env: env, Mirror: mirror, Name: f.name, Turns: f.turns, MaxNestedPaths: f.maxNestedPaths,
+		Env: env, Mirror: mirror, Name: f.name, Revisions: f.revisions, MaxNestedPaths: f.maxNestedPaths,
 	})
 	if state == nil {
 		return err

@@ -47,8 +47,8 @@ func (w *fixture) record(prefix, name string, p *plan.Plan) {
 		w.t.Fatal(err)
 	}
 	record := mirror.NewRecord(p, names, &mirror.Report{}, nil)
-	turn := setrecord.Turn{Name: name, LastRun: time.Date(2026, 11, 23, 2, 0, 0, 0, time.UTC), From: setrecord.FromPlan}
-	if _, err := setrecord.Write(w.t.Context(), mirror.NewImageSets(client, at), layerStore{}, turn, nil, &record, p.Write); err != nil {
+	revision := setrecord.Revision{Name: name, LastRun: time.Date(2026, 11, 23, 2, 0, 0, 0, time.UTC), From: setrecord.FromPlan}
+	if _, err := setrecord.Write(w.t.Context(), mirror.NewImageSets(client, at), layerStore{}, revision, nil, &record, p.Write); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -94,7 +94,7 @@ func TestVerifyRecords(t *testing.T) {
 		t.Errorf("%+v", r.ImageSets)
 	}
 	w.must("mirror", "--plan", other, w.docker("/ocp"))
-	if o := w.must("verify", "--deep", w.docker("/ocp")); !strings.Contains(o.stdout, "Image set day, turn 1 of 2026-11-23 02:00 UTC: 1 image.\n") {
+	if o := w.must("verify", "--deep", w.docker("/ocp")); !strings.Contains(o.stdout, "Image set day, revision 1 of 2026-11-23 02:00 UTC: 1 image.\n") {
 		t.Errorf("%s", o.stdout)
 	}
 	w.refuse(exitUsage, []string{"has no record of the image set x"}, "verify", "--name", "x", w.docker("/ocp"))
@@ -157,7 +157,7 @@ func TestVerifyPublishedCatalog(t *testing.T) {
 		w.del("site/lantern/ui/manifests/" + d.String())
 	}
 	missing := of(verified(), "lantern/ui")
-	if len(missing) == 0 || !strings.Contains(missing[0].Problem, "of turn 1, whose catalog is still published") {
+	if len(missing) == 0 || !strings.Contains(missing[0].Problem, "of revision 1, whose catalog is still published") {
 		t.Errorf("%+v", missing)
 	}
 }

@@ -35,7 +35,7 @@ func (w *fixture) setClock(text string) {
 }
 
 // startPaused starts a run to a prefix of the mirror, and returns when its window has ended after some blobs
-// and nothing is copied any more.
+// and nothing more is copied.
 func (w *fixture) startPaused(prefix string) *pausedRun {
 	t := w.t
 	t.Helper()

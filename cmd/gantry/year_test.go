@@ -242,7 +242,7 @@ func (y *year) pulled(week int) {
 }
 
 // TestYear mirrors a catalog that changes every week, for a year, to one mirror: one image set directly,
-// and one with a new disk each week. Every fourth week, prune deletes what is not wanted any more.
+// and one with a new disk each week. Every fourth week, prune deletes what no image set needs.
 func TestYear(t *testing.T) {
 	t.Parallel()
 	long(t)

@@ -62,7 +62,7 @@ type ReplacedCatalog struct {
 	Before digest.Digest `json:"before"`
 	After  digest.Digest `json:"after"`
 	upgrade.Replacement
-	// Installed are the stranded bundles that clusters run, as far as a run of the image set was told.
+	// Installed are the stranded bundles that clusters run, as far as a run of the image set knows.
 	Installed []string `json:"installed,omitempty"`
 	// OlderSource is set if the source of the new catalog is older than the source of the other one.
 	OlderSource *OlderSource `json:"olderSource,omitempty"`

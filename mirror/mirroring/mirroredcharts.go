@@ -15,7 +15,7 @@ type MirroredChart struct {
 	// Address is what helm install is given, with Version: oci://HOST/PATH; "" if the destination is no
 	// registry.
 	Address string `json:"address,omitempty"`
-	// PlainHTTP means that the registry of Address was reached by plain HTTP, which Helm needs to be told.
+	// PlainHTTP means that the registry of Address was reached by plain HTTP, for which Helm has an option.
 	PlainHTTP bool          `json:"plainHTTP,omitempty"`
 	Digest    digest.Digest `json:"digest"`
 }

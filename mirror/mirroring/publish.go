@@ -37,9 +37,9 @@ func (r *openedRun) publish(ctx context.Context, a *admittedRun) error {
 
 // describe returns the record of a run without its content: who, when by the clock of the registry, which is the
 // same for all hosts, and from what.
-func (r *openedRun) describe(a *admittedRun) setrecord.Turn {
+func (r *openedRun) describe(a *admittedRun) setrecord.Revision {
 	to, report := r.to.Registry(), a.result.Report
-	run := setrecord.Turn{
+	run := setrecord.Revision{
 		Name: a.plan.Name, LastRun: to.Now().UTC().Truncate(time.Second), Version: strings.TrimPrefix(r.session.Env.UserAgent, "gantry/"),
 		From: setrecord.FromConfiguration, Configuration: r.configuration, MaxNestedPaths: to.MaxNestedPaths, Content: site.ContentOf(a.plan),
 	}

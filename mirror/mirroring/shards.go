@@ -185,7 +185,7 @@ func (e *ShardsError) Advice() (advice.Kind, string) {
 	for _, s := range e.Shards {
 		names = append(names, s.String())
 	}
-	return advice.Mismatch, "run again with Options.Shard " + strings.Join(names, ", ") + ", then finish; if images are not at their sources any more, make the plan again and run all shards, which copy only what is new"
+	return advice.Mismatch, "run again with Options.Shard " + strings.Join(names, ", ") + ", then finish; if images are no longer at their sources, make the plan again and run all shards, which copy only what is new"
 }
 
 // checkFinish returns a *ShardsError unless all shards of a plan are complete at the mirror: each left its

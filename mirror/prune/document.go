@@ -25,8 +25,8 @@ const (
 // maxDocument is the maximum size of a plan that is read, in bytes.
 const maxDocument = 256 << 20
 
-// A DeletionPlan lists what is deleted from a mirror, and what is not. Its JSON is what gantry prune --save
-// writes. All lists are sorted, and there are no times in it.
+// A DeletionPlan lists what is deleted from a mirror, and what is not. gantry prune --save writes its JSON with the
+// keys turn and turns instead of revision and revisions. All lists are sorted, and there are no times in it.
 type DeletionPlan struct {
 	Kind    string `json:"kind"`
 	Version int    `json:"version"`
@@ -43,14 +43,16 @@ type DeletionPlan struct {
 	Manifests []Manifest `json:"manifests,omitempty"`
 	// Lists are lists of referrers, under tags, that lose entries.
 	Lists []List `json:"referrerLists,omitempty"`
-	// Kept is what no image set wants, and what stays nevertheless.
+	// Kept is what no image set needs, and what stays nevertheless.
 	Kept []Kept `json:"kept,omitempty"`
-	// Turns are the tags of records that are deleted last, since nothing is left of their content that
+	// Revisions are the tags of records that are deleted last, since nothing is left of their content that
 	// other records do not list.
+	Revisions []string `json:"revisions,omitempty"`
+	// Deprecated: Turns are Revisions under the key of earlier versions.
 	Turns []string `json:"turns,omitempty"`
 }
 
-// Totals summarizes a plan. Bytes is the size of the content that no manifest refers to any more when
+// Totals summarizes a plan. Bytes is the size of the content that no manifest refers to when
 // everything is deleted: the registry frees at most that, when it collects garbage.
 type Totals struct {
 	Repositories int   `json:"repositories"`
@@ -66,7 +68,7 @@ type Tag struct {
 	Repository string        `json:"repository"`
 	Tag        string        `json:"tag"`
 	Digest     digest.Digest `json:"digest"`
-	LastWanted Turn          `json:"lastWantedBy"`
+	LastWanted Revision      `json:"lastWantedBy"`
 }
 
 // A Manifest is a manifest that is deleted.
@@ -81,8 +83,8 @@ type Manifest struct {
 	Subject digest.Digest `json:"subject,omitempty"`
 	// Step is when it is deleted: published catalogs and releases first (0), then images and indexes, then what
 	// indexes contain, then signatures and other referrers.
-	Step       int  `json:"step"`
-	LastWanted Turn `json:"lastWantedBy"`
+	Step       int      `json:"step"`
+	LastWanted Revision `json:"lastWantedBy"`
 	// Bytes is the size of what no manifest refers to after it was deleted. What several deleted
 	// manifests contain counts for the first.
 	Bytes int64 `json:"bytes"`
@@ -95,21 +97,21 @@ type List struct {
 	Remove     []digest.Digest `json:"remove"`
 }
 
-// Kept is content that stays although no image set wants it. Digest is "" for a whole repository, and Tag
+// Kept is content that stays although no image set needs it. Digest is "" for a whole repository, and Tag
 // is set for a tag of a manifest that is wanted.
 type Kept struct {
 	Repository string        `json:"repository"`
 	Digest     digest.Digest `json:"digest,omitempty"`
 	Tag        string        `json:"tag,omitempty"`
 	Reason     string        `json:"reason"`
-	LastWanted Turn          `json:"lastWantedBy"`
+	LastWanted Revision      `json:"lastWantedBy"`
 	// Published reports that it is a catalog or a release with a tag, which names other images.
 	Published bool `json:"published,omitempty"`
 }
 
 // Empty reports whether nothing is deleted.
 func (p *DeletionPlan) Empty() bool {
-	return len(p.Tags) == 0 && len(p.Manifests) == 0 && len(p.Lists) == 0 && len(p.Turns) == 0
+	return len(p.Tags) == 0 && len(p.Manifests) == 0 && len(p.Lists) == 0 && len(p.Revisions) == 0
 }
 
 // sort sorts the lists and counts.
@@ -147,13 +149,36 @@ func compareManifests(a, b Manifest) int {
 	return cmp.Or(cmp.Compare(a.Step, b.Step), strings.Compare(a.Repository, b.Repository), strings.Compare(string(a.Digest), string(b.Digest)))
 }
 
-// Write writes the plan as JSON.
+// AddFormerKeys adds the deprecated keys that earlier versions print.
+func (p *DeletionPlan) AddFormerKeys() {
+	p.Turns = p.Revisions
+	p.eachRevision(func(r *Revision) { r.Turn = r.Number })
+}
+
+// eachRevision calls change for each revision that last needed something.
+func (p *DeletionPlan) eachRevision(change func(*Revision)) {
+	for i := range p.Tags {
+		change(&p.Tags[i].LastWanted)
+	}
+	for i := range p.Manifests {
+		change(&p.Manifests[i].LastWanted)
+	}
+	for i := range p.Kept {
+		change(&p.Kept[i].LastWanted)
+	}
+}
+
+// Write writes the plan as JSON. Its keys are those of earlier versions, which refuse others.
 func (p *DeletionPlan) Write(w io.Writer) error {
+	file := *p
+	file.Tags, file.Manifests, file.Kept = slices.Clone(p.Tags), slices.Clone(p.Manifests), slices.Clone(p.Kept)
+	file.Revisions, file.Turns = nil, p.Revisions
+	file.eachRevision(func(r *Revision) { *r = Revision{ImageSet: r.ImageSet, Turn: r.Number} })
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(p); err != nil {
+	if err := enc.Encode(&file); err != nil {
 		return err
 	}
 	return out.Flush()
@@ -175,6 +200,11 @@ func Read(r io.Reader) (*DeletionPlan, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, advice.New(advice.Input, "", "more text follows the deletion plan")
 	}
+	if p.Revisions == nil {
+		p.Revisions = p.Turns
+	}
+	p.Turns = nil
+	p.eachRevision(func(r *Revision) { r.Number, r.Turn = cmp.Or(r.Number, r.Turn), 0 })
 	if err := p.check(); err != nil {
 		return nil, advice.Wrap(advice.Input, err, "make it again with gantry prune")
 	}
@@ -204,7 +234,7 @@ func (p *DeletionPlan) check() error {
 			return fmt.Errorf("list of referrers %d is malformed", i+1)
 		}
 	}
-	for _, t := range p.Turns {
+	for _, t := range p.Revisions {
 		if !reference.IsTag(t) {
 			return fmt.Errorf("the tag %.100q of a record is malformed", t)
 		}
@@ -228,7 +258,7 @@ func (p *DeletionPlan) Only(other *DeletionPlan) *DeletionPlan {
 		has[at{t.Repository, t.Digest, t.Tag}] = true
 	}
 	q := *p
-	q.Tags, q.Manifests, q.Lists, q.Turns = nil, nil, nil, nil
+	q.Tags, q.Manifests, q.Lists, q.Revisions = nil, nil, nil, nil
 	for _, t := range p.Tags {
 		if has[at{t.Repository, t.Digest, t.Tag}] {
 			q.Tags = append(q.Tags, t)
@@ -246,13 +276,13 @@ func (p *DeletionPlan) Only(other *DeletionPlan) *DeletionPlan {
 		}
 	}
 	if len(q.Manifests) == len(p.Manifests) && len(q.Tags) == len(p.Tags) {
-		q.Turns = p.Turns // otherwise, they show what is left
+		q.Revisions = p.Revisions // otherwise, they show what is left
 	}
 	q.count()
 	return &q
 }
 
-// Keep adds content that stays although no image set wants it.
+// Keep adds content that stays although no image set needs it.
 func (p *DeletionPlan) Keep(kept ...Kept) {
 	p.Kept = append(p.Kept, kept...)
 	p.sort()
@@ -267,7 +297,7 @@ func (p *DeletionPlan) KeepTags(reason string) {
 	p.sort()
 }
 
-// Remains returns a function that reports whether a manifest that no turn wants is still in the mirror after
+// Remains returns a function that reports whether a manifest that no revision needs is still in the mirror after
 // Execute. p is the plan that was executed, and all the one that Make returned.
 func (p *DeletionPlan) Remains(all *DeletionPlan, report *Report) func(reference.Reference) bool {
 	type at struct {

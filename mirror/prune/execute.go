@@ -11,8 +11,7 @@ import (
 
 // A Report is what Execute did.
 type Report struct {
-	// Tags and Manifests are how many were deleted, and Bytes the size of what nothing refers to any
-	// more.
+	// Tags and Manifests are how many were deleted, and Bytes the size of what nothing refers to now.
 	Tags      int   `json:"tags"`
 	Manifests int   `json:"manifests"`
 	Bytes     int64 `json:"bytes"`
@@ -27,10 +26,17 @@ type Failure struct {
 	Digest     digest.Digest `json:"digest"`
 	Tag        string        `json:"tag,omitempty"`
 	Message    string        `json:"message"`
-	LastWanted Turn          `json:"lastWantedBy"`
+	LastWanted Revision      `json:"lastWantedBy"`
 
 	// Err is the error that Message was made from. It is nil in a report that was read back.
 	Err error `json:"-"`
+}
+
+// AddFormerKeys adds the deprecated keys that earlier versions print.
+func (r *Report) AddFormerKeys() {
+	for i := range r.Failed {
+		r.Failed[i].LastWanted.Turn = r.Failed[i].LastWanted.Number
+	}
 }
 
 // An execution is what Execute is doing.

@@ -97,9 +97,9 @@ func (m *maker) parse(mediaType string, raw []byte) (*content, digest.Digest, er
 	return c, "", nil
 }
 
-// Make returns what can be deleted of the content that no turn wants. It changes nothing in the registry,
+// Make returns what can be deleted of the content that no revision needs. It changes nothing in the registry,
 // and uses up r. Repositories with an error that is not fatal keep everything. The result has neither
-// mirror, records nor turns; see [DeletionPlan.Turns].
+// mirror, records nor revisions; see [DeletionPlan.Revisions].
 func Make(ctx context.Context, r *Recorded, registry Reader, o Options) (*DeletionPlan, error) {
 	m := &maker{recorded: r, registry: registry, streams: o.streams()}
 	r.wantSubjects()
@@ -152,19 +152,19 @@ func Make(ctx context.Context, r *Recorded, registry Reader, o Options) (*Deleti
 	return p, nil
 }
 
-// lastWanted returns the turn of an unwanted manifest or tag of the repository.
-func (s *survey) lastWanted() Turn {
+// lastWanted returns the revision of an unwanted manifest or tag of the repository.
+func (s *survey) lastWanted() Revision {
 	for _, d := range slices.Sorted(maps.Keys(s.manifests)) {
 		if at := s.manifests[d]; !at.wanted {
-			return at.turn
+			return at.revision
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.repository.tags)) {
 		if t := s.repository.tags[name]; !t.wanted {
-			return t.turn
+			return t.revision
 		}
 	}
-	return Turn{}
+	return Revision{}
 }
 
 // publishedStep is the step of catalogs and releases that clusters see: what they name stays until these are gone.
@@ -192,12 +192,12 @@ func (s *survey) addTo(p *DeletionPlan) {
 		}
 		slices.Sort(tags[d])
 		p.Manifests = append(p.Manifests, Manifest{
-			Repository: s.path, Digest: d, Tags: tags[d], Source: at.source, Subject: at.subject, Step: step, LastWanted: at.turn,
+			Repository: s.path, Digest: d, Tags: tags[d], Source: at.source, Subject: at.subject, Step: step, LastWanted: at.revision,
 		})
 	}
 	for d, reason := range s.held {
 		if s.present[d] {
-			p.Kept = append(p.Kept, Kept{Repository: s.path, Digest: d, Reason: reason, LastWanted: s.manifests[d].turn, Published: s.manifests[d].publishable && len(tags[d]) > 0})
+			p.Kept = append(p.Kept, Kept{Repository: s.path, Digest: d, Reason: reason, LastWanted: s.manifests[d].revision, Published: s.manifests[d].publishable && len(tags[d]) > 0})
 		}
 	}
 	for subject, list := range s.lists {

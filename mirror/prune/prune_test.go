@@ -3,6 +3,7 @@ package prune
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,13 +24,13 @@ func single(name, repository, tag string, layers ...string) worldImage {
 	return img
 }
 
-// mirrored pushes the images of turns of one image set. The last one is wanted.
-func mirrored(t *testing.T, m *memory, turns ...[]worldImage) *Recorded {
+// mirrored pushes the images of revisions of one image set. The last one is wanted.
+func mirrored(t *testing.T, m *memory, revisions ...[]worldImage) *Recorded {
 	t.Helper()
 	r := &Recorded{}
-	for n, images := range turns {
+	for n, images := range revisions {
 		p := planOf(images...)
-		if err := r.Add(Turn{"set", n + 1}, p, namesOf(p), func(*plan.Image) bool { return n == len(turns)-1 }); err != nil {
+		if err := r.Add(Revision{ImageSet: "set", Number: n + 1}, p, namesOf(p), func(*plan.Image) bool { return n == len(revisions)-1 }); err != nil {
 			t.Fatal(err)
 		}
 		for _, img := range images {
@@ -60,7 +61,7 @@ func TestMake(t *testing.T) {
 		t.Fatal(err)
 	}
 	size := func(img worldImage) int64 { return int64(len(img.manifests[0].raw)) }
-	first := Turn{"set", 1}
+	first := Revision{ImageSet: "set", Number: 1}
 	want := &DeletionPlan{
 		Kind: Kind, Version: Version, Records: []string{},
 		Totals: Totals{Repositories: 2, Tags: 2, Manifests: 2, Kept: 1, Bytes: size(old) + 20 + size(again) + 10},
@@ -97,14 +98,14 @@ func TestMovedTagNotArrived(t *testing.T) {
 	}
 }
 
-// TestRecordedOnly deletes an index that no plan lists any more, but a record does, with its children.
+// TestRecordedOnly deletes an index that no plan lists, but a record does, with its children.
 func TestRecordedOnly(t *testing.T) {
 	t.Parallel()
 	m := newMemory(true)
 	a, b := newImage("", "a"), newImage("", "b")
 	d := m.push("pre/x", newIndex("i", m.push("pre/x", a), m.push("pre/x", b)), "v1")
 	r := &Recorded{}
-	r.AddImage(Turn{ImageSet: "set"}, reference.Reference{Host: "mirror", Path: "pre/x", Tag: "v1", Digest: d}, "quay.io/x", false)
+	r.AddImage(Revision{ImageSet: "set"}, reference.Reference{Host: "mirror", Path: "pre/x", Tag: "v1", Digest: d}, "quay.io/x", false)
 	p, err := Make(t.Context(), r, m, Options{})
 	if err != nil || len(p.Manifests) != 3 || p.Manifests[0].Digest != d || p.Manifests[1].Step != 2 {
 		t.Fatalf("%v; %+v", err, p)
@@ -124,7 +125,7 @@ func TestExecuteFailure(t *testing.T) {
 	}
 	r := &Recorded{}
 	for _, repository := range []string{"pre/x", "pre/y"} {
-		r.AddImage(Turn{ImageSet: "set"}, reference.Reference{Host: "mirror", Path: repository, Tag: "v1", Digest: index(repository)}, "quay.io/x", false)
+		r.AddImage(Revision{ImageSet: "set"}, reference.Reference{Host: "mirror", Path: repository, Tag: "v1", Digest: index(repository)}, "quay.io/x", false)
 	}
 	p, err := Make(t.Context(), r, m, Options{})
 	if err != nil {
@@ -167,8 +168,8 @@ func TestTagsOfDeletedManifests(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Tag{
-		{Repository: "pre/a", Tag: byDigest.Tags[0], Digest: byDigest.Digest, LastWanted: Turn{"set", 1}},
-		{Repository: "pre/a", Tag: "v1", Digest: named.Digest, LastWanted: Turn{"set", 1}},
+		{Repository: "pre/a", Tag: byDigest.Tags[0], Digest: byDigest.Digest, LastWanted: Revision{ImageSet: "set", Number: 1}},
+		{Repository: "pre/a", Tag: "v1", Digest: named.Digest, LastWanted: Revision{ImageSet: "set", Number: 1}},
 	}
 	if diff := cmp.Diff(want, p.Tags); diff != "" {
 		t.Errorf("the tags (-want +got):\n%s", diff)
@@ -204,14 +205,67 @@ func TestOnly(t *testing.T) {
 	if err != nil || len(p.Manifests) != 2 {
 		t.Fatalf("%v; %+v", err, p)
 	}
-	p.Turns = []string{"set.t1.0123456789ab"}
+	p.Revisions = []string{"set.t1.0123456789ab"}
 	saved := *p
 	saved.Manifests = p.Manifests[:1]
-	if got := p.Only(&saved); len(got.Manifests) != 1 || got.Totals.Manifests != 1 || len(got.Turns) != 0 {
+	if got := p.Only(&saved); len(got.Manifests) != 1 || got.Totals.Manifests != 1 || len(got.Revisions) != 0 {
 		t.Errorf("%+v", got)
 	}
 	if got := p.Only(p); cmp.Diff(p, got) != "" {
 		t.Error(cmp.Diff(p, got))
+	}
+}
+
+// TestFormerKeys checks that plans are written with the keys that earlier versions read, that these and the printed
+// ones are read, and that results have both keys.
+func TestFormerKeys(t *testing.T) {
+	t.Parallel()
+	m := newMemory(false)
+	r := mirrored(t, m, []worldImage{single("old", "a", "v1")}, []worldImage{single("new", "a", "v3")})
+	p, err := Make(t.Context(), r, m, Options{})
+	if err != nil || len(p.Manifests) != 1 {
+		t.Fatalf("%v; %+v", err, p)
+	}
+	p.Mirror, p.Records, p.Revisions = "docker://mirror/pre", []string{"set", "set.t1.0123456789ab"}, []string{"set.t1.0123456789ab"}
+	first := p.Manifests[0].LastWanted
+	p.Tags = []Tag{{Repository: "pre/b", Tag: "v1", Digest: p.Manifests[0].Digest, LastWanted: first}}
+	p.Keep(Kept{Repository: "pre/b", Tag: "v2", Digest: p.Manifests[0].Digest, Reason: "a tag keeps it", LastWanted: first})
+	var file bytes.Buffer
+	if err := p.Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	text := file.String()
+	if strings.Contains(text, "revision") || strings.Count(text, `"turn": 1`) != 3 || strings.Count(text, `"turns": [`) != 1 {
+		t.Errorf("earlier versions cannot read %s", text)
+	}
+	read := func(text string) *DeletionPlan {
+		got, err := Read(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if got := read(text); cmp.Diff(p, got) != "" || got.Manifests[0].LastWanted.Number != 1 {
+		t.Error(cmp.Diff(p, got))
+	}
+	printed := read(text)
+	printed.AddFormerKeys()
+	result, err := json.Marshal(printed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(result), `"revision":1,"turn":1}`); n != 3 {
+		t.Errorf("%d of 3 revisions have both keys in %s", n, result)
+	}
+	if !strings.Contains(string(result), `"revisions":["set.t1.0123456789ab"],"turns":["set.t1.0123456789ab"]`) {
+		t.Errorf("not both keys are in %s", result)
+	}
+	if got := read(string(result)); cmp.Diff(p, got) != "" {
+		t.Error(cmp.Diff(p, got))
+	}
+	report := Report{Failed: []Failure{{LastWanted: Revision{ImageSet: "set", Number: 2}}}}
+	if report.AddFormerKeys(); report.Failed[0].LastWanted.Turn != 2 {
+		t.Errorf("%+v", report)
 	}
 }
 
@@ -261,7 +315,7 @@ func benchmarkPrune(b *testing.B, api bool) {
 		r := &Recorded{}
 		for n, images := range [][]worldImage{old, now} {
 			p := planOf(images...)
-			if err := r.Add(Turn{"set", n + 1}, p, namesOf(p), func(*plan.Image) bool { return n == 1 }); err != nil {
+			if err := r.Add(Revision{ImageSet: "set", Number: n + 1}, p, namesOf(p), func(*plan.Image) bool { return n == 1 }); err != nil {
 				b.Fatal(err)
 			}
 		}

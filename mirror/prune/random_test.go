@@ -21,8 +21,8 @@ type world struct {
 	*memory
 	r *rand.Rand
 	// images are those that plans may list, with what they contain and what belongs to them.
-	images []worldImage
-	turns  []worldTurn
+	images    []worldImage
+	revisions []worldRevision
 	// foreign are manifests that no record lists, by "repository@digest".
 	foreign map[string]bool
 }
@@ -33,8 +33,8 @@ type worldImage struct {
 	belong    []worldImage
 }
 
-type worldTurn struct {
-	Turn
+type worldRevision struct {
+	Revision
 	wanted bool
 	plan   *plan.Plan
 }
@@ -119,7 +119,7 @@ func namesOf(p *plan.Plan) map[string]reference.Reference {
 	return names
 }
 
-// newWorld makes image sets with turns, pushes what they list, and adds content of others.
+// newWorld makes image sets with revisions, pushes what they list, and adds content of others.
 func newWorld(seed uint64) *world {
 	r := rand.New(rand.NewPCG(seed, 1))
 	w := &world{memory: newMemory(r.IntN(2) == 0), r: r, foreign: map[string]bool{}}
@@ -140,7 +140,7 @@ func newWorld(seed uint64) *world {
 				}
 			}
 			p := planOf(picked...)
-			w.turns = append(w.turns, worldTurn{Turn{set, n}, n == last, p})
+			w.revisions = append(w.revisions, worldRevision{Revision{ImageSet: set, Number: n}, n == last, p})
 			for _, img := range picked {
 				if r.IntN(10) == 0 {
 					continue // it failed
@@ -183,9 +183,9 @@ func newWorld(seed uint64) *world {
 func (w *world) recorded(t *testing.T) *Recorded {
 	t.Helper()
 	r := &Recorded{}
-	for _, turn := range w.turns {
-		want := func(*plan.Image) bool { return turn.wanted }
-		if err := r.Add(turn.Turn, turn.plan, namesOf(turn.plan), want); err != nil {
+	for _, revision := range w.revisions {
+		want := func(*plan.Image) bool { return revision.wanted }
+		if err := r.Add(revision.Revision, revision.plan, namesOf(revision.plan), want); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -193,36 +193,36 @@ func (w *world) recorded(t *testing.T) *Recorded {
 }
 
 // stays returns the manifests that must stay, computed from what is in the registry: those that wanted
-// turns list, that content of others refers to, and what all of these need.
+// revisions list, that content of others refers to, and what all of these need.
 func (w *world) stays() map[string]bool {
 	wanted, known, tags := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	listed := map[string][]digest.Digest{} // the manifests of a tag that turns list
+	listed := map[string][]digest.Digest{} // the manifests of a tag that revisions list
 	belongs := map[string][]string{}
-	for _, turn := range w.turns {
-		for _, img := range turn.plan.Images {
+	for _, revision := range w.revisions {
+		for _, img := range revision.plan.Images {
 			repository := "pre/" + img.Repository
-			contents, err := turn.plan.Contents()
+			contents, err := revision.plan.Contents()
 			if err != nil {
 				panic(err) //nolint:forbidigo // the plan is made by this file
 			}
 			_ = contents.Walk(img.Digest, func(m *plan.Manifest) error {
 				known[repository+"@"+string(m.Digest)] = true
-				if turn.wanted {
+				if revision.wanted {
 					wanted[repository+"@"+string(m.Digest)] = true
 				}
 				return nil
 			}, func(plan.Blob) error { return nil })
 			for _, tag := range img.Tags {
 				listed[repository+":"+tag] = append(listed[repository+":"+tag], img.Digest)
-				tags[repository+":"+tag] = tags[repository+":"+tag] || turn.wanted
+				tags[repository+":"+tag] = tags[repository+":"+tag] || revision.wanted
 				if earlier := plan.ReferrersTag(img.Digest); plan.IsDigestTag(tag, img.Digest) {
 					listed[repository+":"+earlier] = append(listed[repository+":"+earlier], img.Digest)
-					tags[repository+":"+earlier] = tags[repository+":"+earlier] || turn.wanted
+					tags[repository+":"+earlier] = tags[repository+":"+earlier] || revision.wanted
 				}
 			}
 			if img.Subject != "" {
 				belongs[repository+"@"+string(img.Subject)] = append(belongs[repository+"@"+string(img.Subject)], repository+"@"+string(img.Digest))
-				if turn.wanted {
+				if revision.wanted {
 					wanted[repository+"@"+string(img.Subject)] = true
 				}
 			}

@@ -1,7 +1,7 @@
-// Package prune finds the content of a mirror that no image set wants any more, and deletes it.
+// Package prune finds the content of a mirror that no image set needs, and deletes it.
 //
-// What image sets wanted is in the records of the mirror: a plan for each turn. [Recorded] joins them.
-// Everything in it is a manifest in a repository, or a tag there. It is wanted if any wanted turn lists it,
+// What image sets needed is in the records of the mirror: a plan for each revision. [Recorded] joins them.
+// Everything in it is a manifest in a repository, or a tag there. It is wanted if any wanted revision lists it,
 // directly, or as the child of an index, or as the subject of a signature. Anything else in Recorded may
 // be deleted. Content that is in no record is never deleted.
 //
@@ -25,15 +25,17 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// A Turn is a state of an image set that a record in the mirror has: the image set's name and the number
-// of the turn. Number is 0 for content that only a record lists, and no plan.
-type Turn struct {
+// A Revision is a state of an image set that a record in the mirror has: the image set's name and the number
+// of the revision. Number is 0 for content that only a record lists, and no plan.
+type Revision struct {
 	ImageSet string `json:"imageSet"`
-	Number   int    `json:"turn,omitempty"`
+	Number   int    `json:"revision,omitempty"`
+	// Deprecated: Turn is Number under the key of earlier versions, in what is printed and written.
+	Turn int `json:"turn,omitempty"`
 }
 
-// String returns the image set and the turn.
-func (t Turn) String() string { return fmt.Sprintf("%s, turn %d", t.ImageSet, t.Number) }
+// String returns the image set and the revision.
+func (r Revision) String() string { return fmt.Sprintf("%s, revision %d", r.ImageSet, r.Number) }
 
 // Recorded is the content of a mirror that its records list. The zero value is empty.
 type Recorded struct {
@@ -51,10 +53,10 @@ type repository struct {
 
 // A place is a manifest in a repository.
 type place struct {
-	wanted bool
-	turn   Turn   // the last one that lists it
-	source string // of the image that it is, or belongs to
-	root   bool   // it is an image of a plan, not only the child of one
+	wanted   bool
+	revision Revision // the last one that lists it
+	source   string   // of the image that it is, or belongs to
+	root     bool     // it is an image of a plan, not only the child of one
 	// publishable means that it is a catalog or a release, which names other images.
 	publishable bool
 	// subject is the manifest of the same repository that it belongs to, "" if none.
@@ -64,9 +66,9 @@ type place struct {
 
 // A recordedTag is what the records list for one tag.
 type recordedTag struct {
-	wanted bool
-	turn   Turn
-	names  []digest.Digest
+	wanted   bool
+	revision Revision
+	names    []digest.Digest
 }
 
 // A content is what a manifest contains. It is the same in every repository.
@@ -100,21 +102,21 @@ func (r *repository) place(d digest.Digest) *place {
 
 // tag adds a tag of a manifest. An image with a tag made of its digest may have the one of earlier versions and
 // of oc mirror, too, which stays and goes with the image.
-func (r *repository) tag(name string, d digest.Digest, turn Turn, wanted bool) {
-	r.addTag(name, d, turn, wanted)
+func (r *repository) tag(name string, d digest.Digest, revision Revision, wanted bool) {
+	r.addTag(name, d, revision, wanted)
 	if plan.IsDigestTag(name, d) {
-		r.addTag(plan.DigestTag(d), d, turn, wanted)
-		r.addTag(plan.ReferrersTag(d), d, turn, wanted)
+		r.addTag(plan.DigestTag(d), d, revision, wanted)
+		r.addTag(plan.ReferrersTag(d), d, revision, wanted)
 	}
 }
 
-func (r *repository) addTag(name string, d digest.Digest, turn Turn, wanted bool) {
+func (r *repository) addTag(name string, d digest.Digest, revision Revision, wanted bool) {
 	t := r.tags[name]
 	if t == nil {
 		t = &recordedTag{}
 		r.tags[name] = t
 	}
-	t.turn, t.wanted = turn, t.wanted || wanted
+	t.revision, t.wanted = revision, t.wanted || wanted
 	if !slices.Contains(t.names, d) {
 		t.names = append(t.names, d)
 	}
@@ -123,10 +125,10 @@ func (r *repository) addTag(name string, d digest.Digest, turn Turn, wanted bool
 	}
 }
 
-// Add adds the plan of a turn. names are the repositories in the mirror, as
-// mirror.RegistryPath.Repositories returns them. want reports whether an image is wanted; nil wants all. Turns
+// Add adds the plan of a revision. names are the repositories in the mirror, as
+// mirror.RegistryPath.Repositories returns them. want reports whether an image is wanted; nil selects all. Revisions
 // of an image set are added in their order.
-func (r *Recorded) Add(turn Turn, p *plan.Plan, names map[string]reference.Reference, want func(*plan.Image) bool) error {
+func (r *Recorded) Add(revision Revision, p *plan.Plan, names map[string]reference.Reference, want func(*plan.Image) bool) error {
 	contents, err := p.Contents()
 	if err != nil {
 		return err
@@ -141,7 +143,7 @@ func (r *Recorded) Add(turn Turn, p *plan.Plan, names map[string]reference.Refer
 		err := contents.Walk(img.Digest, func(m *plan.Manifest) error {
 			r.describe(m)
 			at := repo.place(m.Digest)
-			at.turn, at.wanted = turn, at.wanted || wanted
+			at.revision, at.wanted = revision, at.wanted || wanted
 			if at.source == "" || m.Digest == img.Digest {
 				at.source = img.Source
 			}
@@ -159,30 +161,30 @@ func (r *Recorded) Add(turn Turn, p *plan.Plan, names map[string]reference.Refer
 			at.subject = img.Subject
 		}
 		for _, tag := range img.Tags {
-			repo.tag(tag, img.Digest, turn, wanted)
+			repo.tag(tag, img.Digest, revision, wanted)
 		}
 	}
 	return nil
 }
 
 // AddImage adds an image that a record lists, and no plan: its content is unknown. ref has a digest. The
-// turn is one with the number 0.
-func (r *Recorded) AddImage(turn Turn, ref reference.Reference, source string, wanted bool) {
+// revision is one with the number 0.
+func (r *Recorded) AddImage(revision Revision, ref reference.Reference, source string, wanted bool) {
 	repo := r.repository(ref.Path)
 	at := repo.place(ref.Digest)
-	if at.turn == (Turn{}) {
-		at.turn, at.source, at.root = turn, source, true
+	if at.revision == (Revision{}) {
+		at.revision, at.source, at.root = revision, source, true
 	}
 	at.wanted = at.wanted || wanted
 	if ref.Tag != "" && (wanted || repo.tags[ref.Tag] == nil) {
-		repo.tag(ref.Tag, ref.Digest, turn, wanted)
+		repo.tag(ref.Tag, ref.Digest, revision, wanted)
 	}
 }
 
 // AddAttachment is AddImage for a signature or something else that belongs to the manifest subject of the same
-// repository, and that no turn wants.
-func (r *Recorded) AddAttachment(turn Turn, ref reference.Reference, source string, subject digest.Digest) {
-	r.AddImage(turn, ref, source, false)
+// repository, and that no revision needs.
+func (r *Recorded) AddAttachment(revision Revision, ref reference.Reference, source string, subject digest.Digest) {
+	r.AddImage(revision, ref, source, false)
 	if at := r.repository(ref.Path).place(ref.Digest); at.subject == "" && ref.Digest != subject {
 		at.subject = subject
 	}
@@ -255,7 +257,7 @@ func (r *Recorded) want(repo *repository, d digest.Digest) {
 	}
 }
 
-// Unwanted returns the repositories in the registry with a manifest or a tag that no turn wants, sorted.
+// Unwanted returns the repositories in the registry with a manifest or a tag that no revision needs, sorted.
 func (r *Recorded) Unwanted() []string {
 	var paths []string
 	for _, repo := range r.unwanted() {
@@ -264,7 +266,7 @@ func (r *Recorded) Unwanted() []string {
 	return paths
 }
 
-// unwanted returns the repositories with a manifest or a tag that no turn wants, sorted by path.
+// unwanted returns the repositories with a manifest or a tag that no revision needs, sorted by path.
 func (r *Recorded) unwanted() []*repository {
 	var all []*repository
 	for _, path := range slices.Sorted(maps.Keys(r.repositories)) {

@@ -27,7 +27,7 @@ type survey struct {
 	at map[string]digest.Digest
 	// present are unwanted manifests that the registry has.
 	present map[digest.Digest]bool
-	// held has the reason for each manifest that stays although no turn wants it.
+	// held has the reason for each manifest that stays although no revision needs it.
 	held map[digest.Digest]string
 	// unknown are the contents of manifests that no record lists.
 	unknown map[digest.Digest]*content
@@ -52,7 +52,7 @@ func newSurvey(repo *repository, m *maker) *survey {
 	return s
 }
 
-// candidate returns the place of a manifest that records list and no turn wants, or nil.
+// candidate returns the place of a manifest that records list and no revision needs, or nil.
 func (s *survey) candidate(d digest.Digest) *place {
 	if at := s.manifests[d]; at != nil && !at.wanted {
 		return at
@@ -60,7 +60,7 @@ func (s *survey) candidate(d digest.Digest) *place {
 	return nil
 }
 
-// hold keeps a manifest that no turn wants, what it contains, and what belongs to it.
+// hold keeps a manifest that no revision needs, what it contains, and what belongs to it.
 func (s *survey) hold(d digest.Digest, reason string) {
 	if s.candidate(d) == nil || s.held[d] != "" {
 		return
@@ -103,7 +103,7 @@ func (s *survey) run(ctx context.Context) error {
 func (s *survey) describeRecorded(ctx context.Context) error {
 	var read []digest.Digest
 	for d, at := range s.manifests {
-		if at.turn.Number == 0 {
+		if at.revision.Number == 0 {
 			read = append(read, d)
 		}
 	}
@@ -139,7 +139,7 @@ func (s *survey) describe(ctx context.Context, d digest.Digest, depth int) error
 	}
 	for _, child := range c.children {
 		if s.manifests[child] == nil {
-			s.manifests[child] = &place{turn: at.turn, source: at.source}
+			s.manifests[child] = &place{revision: at.revision, source: at.source}
 		}
 		if s.manifests[child].wanted = s.manifests[child].wanted || at.wanted; depth < plan.MaxDepth {
 			if err := s.describe(ctx, child, depth+1); err != nil {
@@ -170,7 +170,7 @@ func (s *survey) judge(ctx context.Context, tag string, d digest.Digest) error {
 	if d == "" {
 		// It was deleted meanwhile, or the registry was interrupted after it had deleted the manifest.
 		if recorded != nil && !recorded.wanted {
-			s.tags = append(s.tags, Tag{Repository: s.path, Tag: tag, Digest: recorded.names[len(recorded.names)-1], LastWanted: recorded.turn})
+			s.tags = append(s.tags, Tag{Repository: s.path, Tag: tag, Digest: recorded.names[len(recorded.names)-1], LastWanted: recorded.revision})
 		}
 		return nil
 	}
@@ -186,11 +186,11 @@ func (s *survey) judge(ctx context.Context, tag string, d digest.Digest) error {
 	isIts := recorded != nil && slices.Contains(recorded.names, d)
 	switch {
 	case isIts && !recorded.wanted && known.wanted:
-		s.tags = append(s.tags, Tag{Repository: s.path, Tag: tag, Digest: d, LastWanted: recorded.turn})
+		s.tags = append(s.tags, Tag{Repository: s.path, Tag: tag, Digest: d, LastWanted: recorded.revision})
 	case known.wanted:
 	case recorded != nil && recorded.wanted:
 		s.present[d] = true
-		s.hold(d, fmt.Sprintf("the tag %s, which is wanted, still names it", tag))
+		s.hold(d, fmt.Sprintf("the tag %s, which is needed, still names it", tag))
 	case !isIts:
 		s.present[d] = true
 		s.hold(d, fmt.Sprintf("no record lists its tag %s", tag))

@@ -103,7 +103,7 @@ func (o *DeletionListOptions) check() error {
 }
 
 // ListDeletions finds what a DeleteImageSetConfiguration selects of the image sets that the mirror has
-// records of, and writes a list of it. It deletes nothing. What other image sets want is not in the list, nor
+// records of, and writes a list of it. It deletes nothing. What other image sets need is not in the list, nor
 // what other content of the mirror refers to.
 func ListDeletions(ctx context.Context, o DeletionListOptions) (*DeletionList, error) {
 	e, closeEnv := o.Env.OrDefault()
@@ -135,7 +135,7 @@ func ListDeletions(ctx context.Context, o DeletionListOptions) (*DeletionList, e
 		}
 	}
 	d := &deletions{selector: deletion.New(config), name: o.Name, wanted: map[imagePlace]string{}, choices: map[string]*deletion.Choice{}}
-	r, err := readTurns(ctx, e, &PruneOptions{Now: time.Now, OnlyMirror: true}, s, t, d)
+	r, err := readRevisions(ctx, e, &PruneOptions{Now: time.Now, OnlyMirror: true}, s, t, d)
 	if err != nil {
 		return nil, err
 	}

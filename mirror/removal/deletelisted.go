@@ -131,6 +131,7 @@ func Delete(ctx context.Context, o DeleteOptions) (*DeleteResult, error) {
 	pruned := &PruneResult{Version: 1}
 	if o.DryRun {
 		err := deleteListed(ctx, s, &o, t, listed, result, pruned)
+		pruned.addFormerKeys()
 		result.Plan = pruned.Plan
 		return result, err
 	}
@@ -143,6 +144,7 @@ func Delete(ctx context.Context, o DeleteOptions) (*DeleteResult, error) {
 		return nil, err
 	}
 	err = deleteListed(leased, s, &o, t, listed, result, pruned)
+	pruned.addFormerKeys()
 	result.Plan, result.Refused, result.Deleted = pruned.Plan, pruned.Refused, pruned.Deleted
 	if pruned.Resources != nil {
 		result.Resources = pruned.Resources
@@ -177,7 +179,7 @@ func deleteListed(ctx context.Context, s *workspace.Session, o *DeleteOptions, t
 			return err
 		}
 	}
-	r, err := readTurns(ctx, e, &PruneOptions{Yes: !o.DryRun, OnlyMirror: o.OnlyMirror, Now: o.Now, listed: listed}, s, t, nil)
+	r, err := readRevisions(ctx, e, &PruneOptions{Yes: !o.DryRun, OnlyMirror: o.OnlyMirror, Now: o.Now, listed: listed}, s, t, nil)
 	if err != nil {
 		return err
 	}
@@ -189,7 +191,7 @@ func deleteListed(ctx context.Context, s *workspace.Session, o *DeleteOptions, t
 	if err != nil {
 		return err
 	}
-	p.Turns = nil // they list what is not deleted
+	p.Revisions = nil // they list what is not deleted
 	pruned.Plan = p
 	kept := listed.report(r, p, result)
 	if p.Empty() {
@@ -208,7 +210,7 @@ func deleteListed(ctx context.Context, s *workspace.Session, o *DeleteOptions, t
 
 // mayDelete returns an error if the registry does not delete.
 func mayDelete(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, pruned *PruneResult) error {
-	r := &recordedTurns{env: s.Env, to: t}
+	r := &recordedRevisions{env: s.Env, to: t}
 	_, err := r.probe(ctx)
 	pruned.Refused = err != nil
 	return err
@@ -217,7 +219,7 @@ func mayDelete(ctx context.Context, s *workspace.Session, t *site.RegistryDestin
 // report sorts the images of the list into those that are deleted, that stay, and that do not exist. It returns an error of
 // kind advice.Partial if one stays and nothing changes for it: no plan loses what names it. If a listed image does not exist,
 // it may have been the one that named it, in an earlier run with the same list.
-func (l *listedImages) report(r *recordedTurns, p *prune.DeletionPlan, result *DeleteResult) error {
+func (l *listedImages) report(r *recordedRevisions, p *prune.DeletionPlan, result *DeleteResult) error {
 	deleted, kept := map[imagePlace]bool{}, map[imagePlace]string{}
 	tags := map[string]bool{}
 	for i := range p.Manifests {
@@ -250,7 +252,7 @@ func (l *listedImages) report(r *recordedTurns, p *prune.DeletionPlan, result *D
 		case tags[at.Path+":"+item.Image.Tag], deleted[place] && reason == "":
 			result.Images = append(result.Images, name)
 		case reason != "" || wanted:
-			result.Stays = append(result.Stays, StayingImage{item.Source, name, cmp.Or(reason, "something that is wanted refers to it")})
+			result.Stays = append(result.Stays, StayingImage{item.Source, name, cmp.Or(reason, "needed content refers to it")})
 			if !l.affected[place] {
 				unaffected[name] = true
 			}
@@ -262,5 +264,5 @@ func (l *listedImages) report(r *recordedTurns, p *prune.DeletionPlan, result *D
 	if len(unaffected) == 0 || len(result.Absent) > 0 {
 		return nil
 	}
-	return advice.New(advice.Partial, "list what wants it, too, or remove it from the list", "%s", env.Number(len(unaffected), "listed image stays: what wants it is not listed", "listed images stay: what wants them is not listed"))
+	return advice.New(advice.Partial, "list what needs it, too, or remove it from the list", "%s", env.Number(len(unaffected), "listed image stays: what needs it is not listed", "listed images stay: what needs them is not listed"))
 }

@@ -36,14 +36,14 @@ import (
 // shrink removes from the current plans of all image sets what the list selects of them. Nothing is deleted. It reports
 // whether a plan changed.
 func shrink(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, o *DeleteOptions, listed *listedImages, result *DeleteResult) (changed bool, err error) {
-	r := &recordedTurns{env: s.Env, to: t, records: mirror.NewImageSets(t.Client, t.RegistryPath), listed: listed}
-	turns, err := setrecord.Current(ctx, r.records)
+	r := &recordedRevisions{env: s.Env, to: t, records: mirror.NewImageSets(t.Client, t.RegistryPath), listed: listed}
+	revisions, err := setrecord.Current(ctx, r.records)
 	if err != nil {
-		return false, advice.Wrap(advice.Failure, err, "nothing can be deleted while a record cannot be read: what it wants is unknown")
+		return false, advice.Wrap(advice.Failure, err, "nothing can be deleted while a record cannot be read: what it needs is unknown")
 	}
 	names := map[string]bool{}
-	for i := range turns {
-		names[turns[i].Name] = true
+	for i := range revisions {
+		names[revisions[i].Name] = true
 	}
 	if o.Name != "" && !names[o.Name] {
 		return false, unknownSet(t, o.Name, names)
@@ -51,8 +51,8 @@ func shrink(ctx context.Context, s *workspace.Session, t *site.RegistryDestinati
 	if err := checkRecorded(s, t, names); err != nil {
 		return false, err
 	}
-	for i := range turns {
-		smaller, err := r.removeListed(ctx, s, o, &turns[i], result)
+	for i := range revisions {
+		smaller, err := r.removeListed(ctx, s, o, &revisions[i], result)
 		if err != nil {
 			return false, err
 		}
@@ -62,20 +62,20 @@ func shrink(ctx context.Context, s *workspace.Session, t *site.RegistryDestinati
 }
 
 // removeListed removes from the plan of an image set what the list selects of it: it publishes the catalogs without
-// that, and records the smaller plan as a new turn. If that is interrupted in between, it does the same again: the
+// that, and records the smaller plan as a new revision. If that is interrupted in between, it does the same again: the
 // same plan gives the same catalogs.
-func (r *recordedTurns) removeListed(ctx context.Context, s *workspace.Session, o *DeleteOptions, turn *setrecord.Turn, result *DeleteResult) (changed bool, err error) {
-	p, names, err := r.readPlan(ctx, turn)
+func (r *recordedRevisions) removeListed(ctx context.Context, s *workspace.Session, o *DeleteOptions, revision *setrecord.Revision, result *DeleteResult) (changed bool, err error) {
+	p, names, err := r.readPlan(ctx, revision)
 	if err != nil {
 		return false, err
 	}
-	r.listed.addCurrent(turn.Name, p, names)
-	choice := r.listed.choices[turn.Name]
+	r.listed.addCurrent(revision.Name, p, names)
+	choice := r.listed.choices[revision.Name]
 	if choice == nil {
 		return false, nil
 	}
 	at := *r.to
-	at.MaxNestedPaths, at.Names = turn.MaxNestedPaths, names
+	at.MaxNestedPaths, at.Names = revision.MaxNestedPaths, names
 	from := s.Sources.Plan()
 	content := newPublishedCatalogs(mirror.NewOrigin(at.Client, s.Sources.Cache), p, names)
 	from.Images = content
@@ -91,35 +91,35 @@ func (r *recordedTurns) removeListed(ctx context.Context, s *workspace.Session, 
 		return false, nil // everything that was selected has to stay
 	}
 	if o.DryRun {
-		if err := addRepublished(&at, turn.Name, removed, result); err != nil {
+		if err := addRepublished(&at, revision.Name, removed, result); err != nil {
 			return false, err
 		}
-		result.ImageSets = append(result.ImageSets, turn.Name)
-		r.listed.smaller[turn.Name] = removed.Plan
+		result.ImageSets = append(result.ImageSets, revision.Name)
+		r.listed.smaller[revision.Name] = removed.Plan
 		return true, nil
 	}
 	if len(removed.Catalogs) > 0 {
-		if err := publishAgain(ctx, s, &at, turn, removed, content, result); err != nil {
+		if err := publishAgain(ctx, s, &at, revision, removed, content, result); err != nil {
 			return false, err
 		}
 	}
-	now := *turn
+	now := *revision
 	now.LastRun, now.User, now.Host = o.Now().UTC().Truncate(time.Second), setrecord.Visible(s.Env.UserName()), setrecord.Visible(lockfile.Host())
 	missing, withheld := now.Content.Missing, now.Content.Withheld
 	now.Content = site.ContentOf(removed.Plan)
 	now.Content.Missing, now.Content.Withheld = missing, withheld
-	before, err := setrecord.ReadRecord(ctx, r.records, turn)
+	before, err := setrecord.ReadRecord(ctx, r.records, revision)
 	if err != nil {
 		return false, err
 	}
 	record := withoutRemoved(before, p, removed.Plan, names)
-	written, err := setrecord.Write(ctx, r.records, s.Sources.Cache, now, turn, record, removed.Plan.Write)
+	written, err := setrecord.Write(ctx, r.records, s.Sources.Cache, now, revision, record, removed.Plan.Write)
 	if err != nil {
-		return false, fmt.Errorf("recording the image set %q without what is deleted: %w", turn.Name, err)
+		return false, fmt.Errorf("recording the image set %q without what is deleted: %w", revision.Name, err)
 	}
 	site.RemoveAnnounced(ctx, s, &at, written)
-	result.ImageSets = append(result.ImageSets, turn.Name)
-	return true, s.SaveRecord(r.to.Key(), turn.Name, record)
+	result.ImageSets = append(result.ImageSets, revision.Name)
+	return true, s.SaveRecord(r.to.Key(), revision.Name, record)
 }
 
 // checkPublished returns an error if something is selected of a catalog, and the mirror publishes neither the one of
@@ -184,13 +184,13 @@ func (l *listedImages) addRemoved(p *plan.Plan, removed *build.Removed, names ma
 	}
 	for i := range removed.Selected.Named {
 		named := &removed.Selected.Named[i]
-		l.named[imagePlace{names[named.Image.Repository].Path, named.Image.Digest}] = "the image set " + p.Name + " wants it: " + named.Because
+		l.named[imagePlace{names[named.Image.Repository].Path, named.Image.Digest}] = "the image set " + p.Name + " needs it: " + named.Because
 	}
 }
 
-// publishAgain publishes catalogs of the plan of a turn that were built again.
-func publishAgain(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, turn *setrecord.Turn, removed *build.Removed, content image.Reader, result *DeleteResult) error {
-	set := turn.Name
+// publishAgain publishes catalogs of the plan of a revision that were built again.
+func publishAgain(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, revision *setrecord.Revision, removed *build.Removed, content image.Reader, result *DeleteResult) error {
+	set := revision.Name
 	part, err := removed.Plan.OnlyCatalogs(removed.Catalogs)
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func publishAgain(ctx context.Context, s *workspace.Session, t *site.RegistryDes
 	if j.Job, err = mirror.NewJob(ctx, part, nil); err != nil {
 		return err
 	}
-	j.Announce = func(ctx context.Context) { site.Announce(ctx, s, t, removed.Plan, turn) }
+	j.Announce = func(ctx context.Context) { site.Announce(ctx, s, t, removed.Plan, revision) }
 	report, _, err := copying.Run(ctx, s, j, copying.Options{})
 	if err != nil {
 		return err

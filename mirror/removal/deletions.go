@@ -15,7 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan/deletion"
 )
 
-// deletions are what a DeleteImageSetConfiguration selects of the current turns of a mirror.
+// deletions are what a DeleteImageSetConfiguration selects of the current revisions of a mirror.
 type deletions struct {
 	selector *deletion.Selector
 	name     string // the only image set that loses content, "" for all
@@ -25,7 +25,7 @@ type deletions struct {
 	sets     []string
 	// choices are what the plans of image sets lose.
 	choices map[string]*deletion.Choice
-	// wanted has why an image of a current turn is wanted.
+	// wanted has why an image of a current revision is wanted.
 	wanted map[imagePlace]string
 }
 
@@ -40,21 +40,21 @@ type selectedImage struct {
 	DeletedImage
 }
 
-// add adds the current turn of an image set, and returns which of its images are wanted nevertheless. d may
+// add adds the current revision of an image set, and returns which of its images are wanted nevertheless. d may
 // be nil: all are.
-func (d *deletions) add(turn *setrecord.Turn, p *plan.Plan, names map[string]reference.Reference) (func(*plan.Image) bool, error) {
+func (d *deletions) add(revision *setrecord.Revision, p *plan.Plan, names map[string]reference.Reference) (func(*plan.Image) bool, error) {
 	if d == nil {
 		return nil, nil
 	}
 	selector := d.selector
-	if d.name != "" && d.name != turn.Name {
+	if d.name != "" && d.name != revision.Name {
 		selector = deletion.New(&imageset.Deletion{}) // selects nothing
 	} else {
 		d.read = true
 	}
 	selected, err := selector.Of(p)
 	if err != nil {
-		return nil, fmt.Errorf("reading turn %d of the image set %q: %w", turn.Number, turn.Name, err)
+		return nil, fmt.Errorf("reading revision %d of the image set %q: %w", revision.Number, revision.Name, err)
 	}
 	at := func(img *plan.Image) (imagePlace, string) {
 		ref := names[img.Repository]
@@ -66,13 +66,13 @@ func (d *deletions) add(turn *setrecord.Turn, p *plan.Plan, names map[string]ref
 	for i := range p.Images {
 		if img := &p.Images[i]; !selected.Has(img) {
 			place, _ := at(img)
-			d.wanted[place] = "the image set " + turn.Name + " wants it"
+			d.wanted[place] = "the image set " + revision.Name + " needs it"
 		}
 	}
 	for i := range selected.Named {
 		named := &selected.Named[i]
 		_, image := at(&named.Image)
-		d.stays = append(d.stays, StayingImage{named.Image.Source, image, "the image set " + turn.Name + " wants it: " + named.Because})
+		d.stays = append(d.stays, StayingImage{named.Image.Source, image, "the image set " + revision.Name + " needs it: " + named.Because})
 	}
 	for i := range selected.Images {
 		img := &selected.Images[i]
@@ -80,13 +80,13 @@ func (d *deletions) add(turn *setrecord.Turn, p *plan.Plan, names map[string]ref
 		d.selected = append(d.selected, selectedImage{place, DeletedImage{img.Source, image, img.Kind, img.Digest}})
 	}
 	if selected.Choice.Touches(p) {
-		d.sets, d.choices[turn.Name] = append(d.sets, turn.Name), selected.Choice
+		d.sets, d.choices[revision.Name] = append(d.sets, revision.Name), selected.Choice
 	}
 	return func(img *plan.Image) bool { return !selected.Has(img) }, nil
 }
 
 // list returns the selected images that a plan deletes, and why the others stay.
-func (d *deletions) list(r *recordedTurns, p *prune.DeletionPlan) *DeletionList {
+func (d *deletions) list(r *recordedRevisions, p *prune.DeletionPlan) *DeletionList {
 	deleted, kept := map[imagePlace]bool{}, map[imagePlace]string{}
 	for i := range p.Manifests {
 		deleted[imagePlace{p.Manifests[i].Repository, p.Manifests[i].Digest}] = true
@@ -112,7 +112,7 @@ func (d *deletions) list(r *recordedTurns, p *prune.DeletionPlan) *DeletionList 
 			l.Images = append(l.Images, img.DeletedImage)
 			parts[part{img.repository, img.Source}] = true
 		case wanted:
-			l.Stays = append(l.Stays, StayingImage{img.Source, img.Image, "something that is wanted refers to it"})
+			l.Stays = append(l.Stays, StayingImage{img.Source, img.Image, "needed content refers to it"})
 		default:
 			l.Absent = append(l.Absent, img.Image)
 		}

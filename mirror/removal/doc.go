@@ -5,7 +5,7 @@
 //
 //   - PruneOptions and PruneResult: what would be deleted, or what was.
 //   - DeleteOptions and DeletionListOptions: the list of oc mirror, and its execution.
-//   - recordedTurns is what all records of a mirror still want, with the plans to prove it.
+//   - recordedRevisions is what all records of a mirror still need, with the plans to prove it.
 //
 // Nothing is deleted that any record, any workspace or any client still needs: tags of others, referrers of
 // what stays, and images that were pushed after the records were read. If a record cannot be read,

@@ -156,7 +156,7 @@ func (l *listedImages) addCurrent(set string, p *plan.Plan, names map[string]ref
 	for i := range p.Images {
 		img := &p.Images[i]
 		if place := (imagePlace{names[img.Repository].Path, img.Digest}); has(img) && l.wanted[place] == "" {
-			because := "the image set " + set + " wants it"
+			because := "the image set " + set + " needs it"
 			if len(img.Reasons) > 0 {
 				because += ": " + deletion.Describe(img, &img.Reasons[0])
 			}
@@ -214,7 +214,7 @@ func (l *listedImages) untag(p *plan.Plan, names map[string]reference.Reference)
 
 // addForeign adds the tags that no record lists, and the images, with the signatures that have tags made of their
 // digests. It returns how many images no record lists.
-func (l *listedImages) addForeign(ctx context.Context, r *recordedTurns) (int, error) {
+func (l *listedImages) addForeign(ctx context.Context, r *recordedRevisions) (int, error) {
 	foreign := map[string][]*deletion.Item{} // by repository
 	seen := map[imagePlace]bool{}
 	for i := range l.items {
@@ -226,7 +226,7 @@ func (l *listedImages) addForeign(ctx context.Context, r *recordedTurns) (int, e
 		at.Tag = item.Image.Tag
 		place := imagePlace{at.Path, at.Digest}
 		recorded, _ := r.all.Has(at)
-		r.all.AddImage(prune.Turn{}, at, item.Source, false)
+		r.all.AddImage(prune.Revision{}, at, item.Source, false)
 		if !recorded && !seen[place] {
 			seen[place] = true
 			foreign[at.Path] = append(foreign[at.Path], item)
@@ -241,7 +241,7 @@ func (l *listedImages) addForeign(ctx context.Context, r *recordedTurns) (int, e
 }
 
 // addForeignSignatures adds the signatures of images of a repository that no record lists.
-func (r *recordedTurns) addForeignSignatures(ctx context.Context, path string, of []*deletion.Item) error {
+func (r *recordedRevisions) addForeignSignatures(ctx context.Context, path string, of []*deletion.Item) error {
 	registry := &prune.Registry{Client: r.to.Client, Host: r.to.Host}
 	tags, err := registry.Tags(ctx, path)
 	if err != nil {
@@ -259,7 +259,7 @@ func (r *recordedTurns) addForeignSignatures(ctx context.Context, path string, o
 			}
 			at := reference.Reference{Host: r.to.Host, Path: path, Tag: tag, Digest: d}
 			if recorded, _ := r.all.Has(at); d != "" && (!recorded || d == item.Digest) {
-				r.all.AddAttachment(prune.Turn{}, at, item.Source, item.Digest)
+				r.all.AddAttachment(prune.Revision{}, at, item.Source, item.Digest)
 			}
 		}
 	}

@@ -19,13 +19,13 @@ type pendingRun struct {
 	partly func(*plan.Image) bool
 }
 
-// turn returns the run in the place of a turn.
-func (p *pendingRun) turn() prune.Turn {
-	return prune.Turn{ImageSet: p.Name + " (a run that did not end)", Number: p.Runs + 1}
+// revision returns the run in the place of a revision.
+func (p *pendingRun) revision() prune.Revision {
+	return prune.Revision{ImageSet: p.Name + " (a run that did not end)", Number: p.Runs + 1}
 }
 
 // readPending reads the runs without a record, and which of them are wanted.
-func (r *recordedTurns) readPending(ctx context.Context) error {
+func (r *recordedRevisions) readPending(ctx context.Context) error {
 	all, err := setrecord.AllPending(ctx, r.records)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (r *recordedTurns) readPending(ctx context.Context) error {
 }
 
 // pendingOf returns the runs of an image set without a record, the newest first.
-func (r *recordedTurns) pendingOf(set string) (all []*pendingRun) {
+func (r *recordedRevisions) pendingOf(set string) (all []*pendingRun) {
 	for _, run := range slices.Backward(r.pending) {
 		if run.Name == set {
 			all = append(all, run)
@@ -55,12 +55,12 @@ func (r *recordedTurns) pendingOf(set string) (all []*pendingRun) {
 }
 
 // keepPublishedByPending finds the catalogs that runs without a record published, with everything they name.
-func (r *recordedTurns) keepPublishedByPending(ctx context.Context, set string, published map[reference.Reference]bool) error {
+func (r *recordedRevisions) keepPublishedByPending(ctx context.Context, set string, published map[reference.Reference]bool) error {
 	for _, run := range r.pendingOf(set) {
 		if len(published) == 0 {
 			return nil
 		}
-		p, names, err := r.readPlan(ctx, run.Turn())
+		p, names, err := r.readPlan(ctx, run.Revision())
 		if err != nil {
 			return err
 		}
@@ -72,11 +72,11 @@ func (r *recordedTurns) keepPublishedByPending(ctx context.Context, set string, 
 	return nil
 }
 
-// addPending adds what the runs list that have no record. Turns are added later, so that content is the one of a turn if
+// addPending adds what the runs list that have no record. Revisions are added later, so that content is the one of a revision if
 // both list it.
-func (r *recordedTurns) addPending(ctx context.Context) error {
+func (r *recordedRevisions) addPending(ctx context.Context) error {
 	for _, run := range r.pending {
-		p, names, err := r.readPlan(ctx, run.Turn())
+		p, names, err := r.readPlan(ctx, run.Revision())
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (r *recordedTurns) addPending(ctx context.Context) error {
 		case want == nil:
 			want = func(*plan.Image) bool { return false }
 		}
-		if err := r.all.Add(run.turn(), p, names, want); err != nil {
+		if err := r.all.Add(run.revision(), p, names, want); err != nil {
 			return err
 		}
 	}

@@ -38,18 +38,18 @@ type PruneOptions struct {
 	MaxNestedPaths int
 	// Yes deletes. Otherwise, Prune only returns the plan.
 	Yes bool
-	// Plan is the file of a plan that Save wrote. What it lists is deleted, unless something wants it by
+	// Plan is the file of a plan that Save wrote. What it lists is deleted, unless something needs it by
 	// now. If the records of the mirror changed since, it is an error.
 	Plan string
 	// Save is the file that the plan is written to.
 	Save string
-	// KeepLast is how many turns of each image set are wanted, the current one included; 0 means 1. A turn is
+	// KeepLast is how many revisions of each image set are needed, the current one included; 0 means 1. A revision is
 	// what an image set had in the mirror until it changed.
 	KeepLast int
-	// OlderThan keeps what an image set wanted at any time in this period, by the clock of the registry or of this
+	// OlderThan keeps what an image set needed at any time in this period, by the clock of the registry or of this
 	// host, whichever shows the earlier time.
 	OlderThan time.Duration
-	// Forget is an image set that was given up: nothing that only it wants is wanted any more, and its
+	// Forget is an image set that was given up: what only it needed is no longer needed, and its
 	// records are deleted last. It is part of a plan that was saved.
 	Forget string
 	// OnlyMirror says that the registry has no other mirror whose prefix contains the one of this mirror or is
@@ -59,7 +59,7 @@ type PruneOptions struct {
 	Now func() time.Time
 	// listed are the images of Delete; nil for Prune.
 	listed *listedImages
-	// tagged are catalogs and releases that stay with what they name, although no turn wants them.
+	// tagged are catalogs and releases that stay with what they name, although no revision needs them.
 	tagged map[imagePlace]bool
 }
 
@@ -68,7 +68,7 @@ type PruneResult struct {
 	Version int `json:"version"`
 	// Plan is what would be deleted, or what was to be deleted.
 	Plan *prune.DeletionPlan `json:"plan"`
-	// ImageSets are the image sets whose records were read, sorted. What others want is unknown.
+	// ImageSets are the image sets whose records were read, sorted. What others need is unknown.
 	ImageSets []string `json:"imageSets,omitempty"`
 	// Forgotten is the image set of PruneOptions.Forget; nil without it.
 	Forgotten *ForgottenSet `json:"forgotten,omitempty"`
@@ -101,7 +101,7 @@ func (o *PruneOptions) check() error {
 	return nil
 }
 
-// Prune deletes what no image set that the mirror has a record of wants. Without Yes and Plan, it deletes
+// Prune deletes what no image set that the mirror has a record of needs. Without Yes and Plan, it deletes
 // nothing and returns what it would delete. Content that no record lists is not deleted. If some content
 // could not be deleted, Prune returns the result and an error of kind advice.Partial.
 func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
@@ -147,17 +147,31 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 			return nil, err
 		}
 		result, err := pruneMirror(leased, e, &o, s, t, saved)
+		result.addFormerKeys()
 		return result, auditDeletions(leased, s, result, site.Lost(leased, t, err))
 	}
-	return pruneMirror(ctx, e, &o, s, t, saved)
+	result, err := pruneMirror(ctx, e, &o, s, t, saved)
+	result.addFormerKeys()
+	return result, err
 }
 
-// PruneMirrored deletes what no image set of a mirror wants after a run that was complete.
+// addFormerKeys adds the deprecated keys to the JSON of a result, which may be nil.
+func (r *PruneResult) addFormerKeys() {
+	if r != nil && r.Plan != nil {
+		r.Plan.AddFormerKeys()
+	}
+	if r != nil && r.Deleted != nil {
+		r.Deleted.AddFormerKeys()
+	}
+}
+
+// PruneMirrored deletes what no image set of a mirror needs after a run that was complete.
 func PruneMirrored(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, record *site.ImageSetRecord) (*PruneResult, error) {
 	if record == nil || record.Problem != "" {
 		return nil, &copying.MirroredError{Err: advice.New(advice.Failure, "permit pushes to the repository of the records, and run again", "nothing was pruned, because the run is not recorded in the mirror")}
 	}
 	pruned, err := pruneMirror(ctx, s.Env, &PruneOptions{Yes: true, Now: time.Now}, s, t, nil)
+	pruned.addFormerKeys()
 	if pruned != nil && pruned.Deleted != nil {
 		s.Audit(deletionEntries(pruned.Plan, pruned.Deleted, string(state.RunComplete))...)
 	}
@@ -168,7 +182,7 @@ func PruneMirrored(ctx context.Context, s *workspace.Session, t *site.RegistryDe
 }
 
 func pruneMirror(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Session, t *site.RegistryDestination, saved *prune.DeletionPlan) (*PruneResult, error) {
-	r, err := readTurns(ctx, e, o, s, t, nil)
+	r, err := readRevisions(ctx, e, o, s, t, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +241,7 @@ func readDeletionPlan(path string) (*prune.DeletionPlan, error) {
 }
 
 // options returns the options for requests to the mirror. What is done is shown as what.
-func (r *recordedTurns) options(what string) (o prune.Options, stop func()) {
+func (r *recordedRevisions) options(what string) (o prune.Options, stop func()) {
 	var done, all atomic.Int64
 	stop = r.env.Show(what, func() progress.Reading {
 		return progress.Reading{Facts: []string{fmt.Sprintf("%d of %d", done.Load(), all.Load())}}
@@ -250,7 +264,7 @@ type PruneError struct {
 
 // Error returns how much was not deleted.
 func (e *PruneError) Error() string {
-	return env.Number(e.failed, "manifest or tag", "manifests or tags") + " could not be deleted; everything that is wanted is still complete"
+	return env.Number(e.failed, "manifest or tag", "manifests or tags") + " could not be deleted; everything that is needed is still complete"
 }
 
 // Advice returns advice.Partial and the remedy.
@@ -270,7 +284,7 @@ func refuses(t *site.RegistryDestination, err error) error {
 }
 
 // probe finds out whether the registry deletes content, with an artifact in the repository of records.
-func (r *recordedTurns) probe(ctx context.Context) (deletesTags bool, err error) {
+func (r *recordedRevisions) probe(ctx context.Context) (deletesTags bool, err error) {
 	deletesTags, err = r.to.Client.ProbeDeletion(ctx, r.to.OwnRepository(setrecord.Repository))
 	if err != nil {
 		return false, refuses(r.to, fmt.Errorf("finding out whether the registry deletes content: %w", err))

@@ -22,7 +22,7 @@ import (
 
 // execute deletes what a plan lists, and then the records that only list what is gone. all is the plan with
 // everything that could be deleted.
-func (r *recordedTurns) execute(ctx context.Context, s *workspace.Session, p, all *prune.DeletionPlan, result *PruneResult) error {
+func (r *recordedRevisions) execute(ctx context.Context, s *workspace.Session, p, all *prune.DeletionPlan, result *PruneResult) error {
 	deletesTags, err := r.probe(ctx)
 	if err != nil {
 		result.Refused = true
@@ -57,13 +57,13 @@ func (r *recordedTurns) execute(ctx context.Context, s *workspace.Session, p, al
 			tags = append(tags, set.current().Tag())
 		}
 	}
-	failed := func(turn prune.Turn) bool {
+	failed := func(revision prune.Revision) bool {
 		return slices.ContainsFunc(report.Failed, func(f prune.Failure) bool {
-			return f.LastWanted == turn || turn.ImageSet == r.forget && f.LastWanted.ImageSet == r.forget && r.forget != ""
+			return f.LastWanted == revision || revision.ImageSet == r.forget && f.LastWanted.ImageSet == r.forget && r.forget != ""
 		})
 	}
 	for _, tag := range r.removable(failed) {
-		if slices.Contains(p.Turns, tag) {
+		if slices.Contains(p.Revisions, tag) {
 			tags = append(tags, tag)
 		}
 	}
@@ -92,7 +92,7 @@ func (r *recordedTurns) execute(ctx context.Context, s *workspace.Session, p, al
 }
 
 // knownResources writes the cluster resources of a mirror again, if the workspace has them. none means that the
-// workspace may have no record any more, as after the last image set was forgotten.
+// workspace may have no record left, as after the last image set was forgotten.
 func knownResources(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, none bool) (*cluster.ResourceFiles, error) {
 	names, err := s.RecordNames(t.Key())
 	if err != nil || len(names) == 0 && !none || !env.IsFolder(s.ResourcesDir(t.Key())) {
@@ -102,7 +102,7 @@ func knownResources(ctx context.Context, s *workspace.Session, t *site.RegistryD
 }
 
 // withoutGone writes the record of an image set again, without what is gone from the mirror. The plan stays.
-func (r *recordedTurns) withoutGone(ctx context.Context, s *workspace.Session, set *turnsOfSet, gone func(reference.Reference) bool) (written bool, err error) {
+func (r *recordedRevisions) withoutGone(ctx context.Context, s *workspace.Session, set *revisionsOfSet, gone func(reference.Reference) bool) (written bool, err error) {
 	record := *set.record
 	record.Images = slices.DeleteFunc(slices.Clone(record.Images), func(img resources.Image) bool { return gone(site.InMirror(img.Mirror, img.Source)) })
 	record.Releases = slices.DeleteFunc(slices.Clone(record.Releases), func(release state.Release) bool { return gone(release.Mirror) })
@@ -130,9 +130,9 @@ func (r *recordedTurns) withoutGone(ctx context.Context, s *workspace.Session, s
 
 // deleteReplaced deletes the manifests of records that have no tag, since later runs replaced them. They would keep the
 // plans of deleted records.
-func (r *recordedTurns) deleteReplaced(ctx context.Context, registry *prune.Registry, tagged map[digest.Digest][]string) error {
+func (r *recordedRevisions) deleteReplaced(ctx context.Context, registry *prune.Registry, tagged map[digest.Digest][]string) error {
 	for i := range r.sets {
-		replaced, err := setrecord.Replaced(ctx, r.sets[i].turns, r.records.ManifestOf)
+		replaced, err := setrecord.Replaced(ctx, r.sets[i].revisions, r.records.ManifestOf)
 		if err != nil {
 			return err
 		}
@@ -148,9 +148,9 @@ func (r *recordedTurns) deleteReplaced(ctx context.Context, registry *prune.Regi
 	return nil
 }
 
-// deleteRecords deletes turns by their tags, and the manifests of records without tags. A manifest that has other tags, too, is deleted only if none of
+// deleteRecords deletes revisions by their tags, and the manifests of records without tags. A manifest that has other tags, too, is deleted only if none of
 // them stays.
-func (r *recordedTurns) deleteRecords(ctx context.Context, tags []string, deletesTags bool) error {
+func (r *recordedRevisions) deleteRecords(ctx context.Context, tags []string, deletesTags bool) error {
 	registry := &prune.Registry{Client: r.to.Client, Host: r.to.Host}
 	repository := r.records.Repository().Path
 	all, err := registry.Tags(ctx, repository)

@@ -16,7 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
-// A ForgottenSet is an image set that was given up: what only it wanted is deleted, and then its records.
+// A ForgottenSet is an image set that was given up: what only it needed is deleted, and then its records.
 type ForgottenSet struct {
 	Name string `json:"name"`
 	// LastRun is when it was last mirrored, and By the user and host of that run.
@@ -36,7 +36,7 @@ func unknownSet(t *site.RegistryDestination, name string, known map[string]bool)
 
 // checkForgotten returns an error if the mirror publishes a catalog of a forgotten image set that no record
 // lists: what it names is unknown.
-func (r *recordedTurns) checkForgotten() error {
+func (r *recordedRevisions) checkForgotten() error {
 	for _, at := range r.published {
 		if recorded, _ := r.all.Has(at); !recorded {
 			return unlistedCatalog(at)
@@ -46,16 +46,16 @@ func (r *recordedTurns) checkForgotten() error {
 }
 
 // forgotten returns the image set that is given up, nil if there is none, and warns if it was mirrored recently.
-func (r *recordedTurns) forgotten(now time.Time) *ForgottenSet {
+func (r *recordedRevisions) forgotten(now time.Time) *ForgottenSet {
 	for i := range r.sets {
 		if !r.sets[i].forgotten {
 			continue
 		}
-		turn := r.sets[i].current()
-		if age := now.Sub(turn.LastRun); age < recentRun {
-			r.env.Warnf("the image set %q was mirrored by %s %s ago (%s); if it is still in use, its next run mirrors everything again", turn.Name, site.Owner(turn), ageText(age), turn.LastRun.Format(time.RFC3339))
+		revision := r.sets[i].current()
+		if age := now.Sub(revision.LastRun); age < recentRun {
+			r.env.Warnf("the image set %q was mirrored by %s %s ago (%s); if it is still in use, its next run mirrors everything again", revision.Name, site.Owner(revision), ageText(age), revision.LastRun.Format(time.RFC3339))
 		}
-		return &ForgottenSet{Name: turn.Name, LastRun: turn.LastRun, By: site.Owner(turn)}
+		return &ForgottenSet{Name: revision.Name, LastRun: revision.LastRun, By: site.Owner(revision)}
 	}
 	return nil
 }
@@ -71,9 +71,9 @@ func ageText(d time.Duration) string {
 	return env.Number(int(d/time.Minute), "minute", "minutes")
 }
 
-// checkKept returns an error if a catalog or release stays which clusters see, and which no image set wants any more:
+// checkKept returns an error if a catalog or release stays which clusters see, and which no image set needs:
 // it would name what is deleted.
-func (r *recordedTurns) checkKept(p *prune.DeletionPlan) error {
+func (r *recordedRevisions) checkKept(p *prune.DeletionPlan) error {
 	for _, k := range p.Kept {
 		if k.Published {
 			return advice.New(advice.Failure, "delete what refers to it, and run again", "nothing was deleted: %s@%s stays, which is a catalog or release that names other images: %s", k.Repository, k.Digest, k.Reason)
@@ -83,7 +83,7 @@ func (r *recordedTurns) checkKept(p *prune.DeletionPlan) error {
 }
 
 // dropForgotten removes the forgotten image set from the workspace.
-func (r *recordedTurns) dropForgotten(s *workspace.Session) error {
+func (r *recordedRevisions) dropForgotten(s *workspace.Session) error {
 	sets, err := site.RecordedSets(s, r.to)
 	if err != nil {
 		return err

@@ -18,9 +18,9 @@ import (
 )
 
 // addOtherMirrors adds what other mirrors on the registry list, if they may have repositories in common with
-// this one: their prefixes contain this one, or are below it. All of their turns are wanted. It is an error if this is
+// this one: their prefixes contain this one, or are below it. All of their revisions are wanted. It is an error if this is
 // not known for certain.
-func (r *recordedTurns) addOtherMirrors(ctx context.Context) error {
+func (r *recordedRevisions) addOtherMirrors(ctx context.Context) error {
 	prefixes := map[string]bool{}
 	for _, path := range append(r.all.Unwanted(), r.records.Repository().Path) {
 		for i, c := range path {
@@ -39,7 +39,7 @@ func (r *recordedTurns) addOtherMirrors(ctx context.Context) error {
 		for _, limit := range limits {
 			at := *r.to
 			at.Prefix, at.MaxNestedPaths = prefix, limit
-			other := &recordedTurns{env: r.env, to: &at, records: mirror.NewImageSets(r.to.Client, at.RegistryPath)}
+			other := &recordedRevisions{env: r.env, to: &at, records: mirror.NewImageSets(r.to.Client, at.RegistryPath)}
 			if seen[other.records.Repository()] {
 				continue
 			}
@@ -53,7 +53,7 @@ func (r *recordedTurns) addOtherMirrors(ctx context.Context) error {
 }
 
 // addOtherMirror adds what another mirror lists. If it may be changed by a run, nothing is deleted.
-func (r *recordedTurns) addOtherMirror(ctx context.Context, other *recordedTurns) error {
+func (r *recordedRevisions) addOtherMirror(ctx context.Context, other *recordedRevisions) error {
 	if r.deletes {
 		repository, err := other.to.HeldByOther(ctx)
 		if err = r.adviseOther(ctx, repository, err); err != nil {
@@ -77,13 +77,13 @@ func (r *recordedTurns) addOtherMirror(ctx context.Context, other *recordedTurns
 		return otherUnread(other, err)
 	}
 	for _, run := range other.pending {
-		p, names, err := other.readPlan(ctx, run.Turn())
+		p, names, err := other.readPlan(ctx, run.Revision())
 		if err != nil {
 			return otherUnread(other, err)
 		}
-		turn := run.turn()
-		turn.ImageSet = other.to.String() + " " + turn.ImageSet
-		if err := r.all.Add(turn, p, names, nil); err != nil {
+		revision := run.revision()
+		revision.ImageSet = other.to.String() + " " + revision.ImageSet
+		if err := r.all.Add(revision, p, names, nil); err != nil {
 			return otherUnread(other, err)
 		}
 	}
@@ -91,13 +91,13 @@ func (r *recordedTurns) addOtherMirror(ctx context.Context, other *recordedTurns
 }
 
 // otherUnread returns the error of a record of another mirror that cannot be read.
-func otherUnread(other *recordedTurns, err error) error {
+func otherUnread(other *recordedRevisions, err error) error {
 	return advice.Wrap(advice.Failure, fmt.Errorf("reading the records of the mirror %s: %w", other.to, err), "nothing can be deleted while a record of a mirror that may have repositories in common with this one cannot be read")
 }
 
 // adviseOther returns the error of reading a repository of another mirror, if any, with a hint. That the
 // credentials do not permit it is no error if the user says that there is no such mirror.
-func (r *recordedTurns) adviseOther(ctx context.Context, repository reference.Reference, err error) error {
+func (r *recordedRevisions) adviseOther(ctx context.Context, repository reference.Reference, err error) error {
 	var held *lease.HeldError
 	switch {
 	case err == nil:
@@ -109,35 +109,35 @@ func (r *recordedTurns) adviseOther(ctx context.Context, repository reference.Re
 	case errors.Is(err, remote.ErrDenied) && r.onlyMirror:
 		return nil
 	case errors.Is(err, remote.ErrDenied):
-		return advice.New(advice.Unauthorized, "use credentials that may pull from it; if the registry has no such mirror, set Options.OnlyMirror", "another mirror on the registry may want what would be deleted, and its repository %s cannot be read: %w", repository.Name(), err)
+		return advice.New(advice.Unauthorized, "use credentials that may pull from it; if the registry has no such mirror, set Options.OnlyMirror", "another mirror on the registry may need what would be deleted, and its repository %s cannot be read: %w", repository.Name(), err)
 	}
-	return advice.Wrap(advice.Failure, fmt.Errorf("reading the repository %s of another mirror: %w", repository.Name(), err), "nothing can be deleted while it is unknown what other mirrors on the registry want; run again")
+	return advice.Wrap(advice.Failure, fmt.Errorf("reading the repository %s of another mirror: %w", repository.Name(), err), "nothing can be deleted while it is unknown what other mirrors on the registry need; run again")
 }
 
-// addOther adds all turns of an image set of another mirror.
-func (r *recordedTurns) addOther(ctx context.Context, other *recordedTurns, set *setrecord.Listed) error {
-	turns, err := setrecord.History(ctx, other.records, set)
+// addOther adds all revisions of an image set of another mirror.
+func (r *recordedRevisions) addOther(ctx context.Context, other *recordedRevisions, set *setrecord.Listed) error {
+	revisions, err := setrecord.History(ctx, other.records, set)
 	if err != nil {
 		return err
 	}
-	for i := range turns {
-		p, names, err := other.readPlan(ctx, &turns[i])
+	for i := range revisions {
+		p, names, err := other.readPlan(ctx, &revisions[i])
 		if err != nil {
 			return err
 		}
-		name := other.to.String() + " " + turns[i].Name
-		if err := r.all.Add(prune.Turn{ImageSet: name, Number: turns[i].Number}, p, names, nil); err != nil {
+		name := other.to.String() + " " + revisions[i].Name
+		if err := r.all.Add(prune.Revision{ImageSet: name, Number: revisions[i].Number}, p, names, nil); err != nil {
 			return err
 		}
 	}
-	record, err := setrecord.ReadRecord(ctx, other.records, &turns[len(turns)-1])
+	record, err := setrecord.ReadRecord(ctx, other.records, &revisions[len(revisions)-1])
 	if err != nil {
 		return err
 	}
 	for i := range record.Images {
 		img := &record.Images[i]
 		if ref := site.InMirror(img.Mirror, img.Source); ref.Digest != "" {
-			r.all.AddImage(prune.Turn{ImageSet: other.to.String()}, ref, img.Source.String(), true)
+			r.all.AddImage(prune.Revision{ImageSet: other.to.String()}, ref, img.Source.String(), true)
 		}
 	}
 	return nil

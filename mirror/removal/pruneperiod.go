@@ -9,7 +9,7 @@ import (
 
 // now returns the time that o.OlderThan is counted from: the earlier one of this host and the registry, so that a
 // clock that is ahead makes nothing older than it is.
-func (r *recordedTurns) now(o *PruneOptions) time.Time {
+func (r *recordedRevisions) now(o *PruneOptions) time.Time {
 	here, there := o.Now(), r.to.Now()
 	now := here
 	if there.Before(here) {
@@ -22,27 +22,27 @@ func (r *recordedTurns) now(o *PruneOptions) time.Time {
 	return now
 }
 
-// wantedTurns returns for each turn whether it is wanted: the current one, the last keepLast, and those
+// wantedRevisions returns for each revision whether it is wanted: the current one, the last keepLast, and those
 // that were current at some time within olderThan before now.
-func wantedTurns(turns []setrecord.Turn, keepLast int, olderThan time.Duration, now time.Time) []bool {
-	wanted := make([]bool, len(turns))
-	for i := range turns {
-		last := i >= len(turns)-max(1, keepLast)
-		wanted[i] = last || olderThan > 0 && !endedBefore(turns, i, now.Add(-olderThan))
+func wantedRevisions(revisions []setrecord.Revision, keepLast int, olderThan time.Duration, now time.Time) []bool {
+	wanted := make([]bool, len(revisions))
+	for i := range revisions {
+		last := i >= len(revisions)-max(1, keepLast)
+		wanted[i] = last || olderThan > 0 && !endedBefore(revisions, i, now.Add(-olderThan))
 	}
 	return wanted
 }
 
-// endedBefore reports whether a turn surely ended at a time or before it. It ended when the next one began. If
-// a clock was wrong, so that this is before its own beginning, the first later turn after that counts.
-func endedBefore(turns []setrecord.Turn, i int, t time.Time) bool {
-	latest := turns[i].Since
-	for _, earlier := range turns[:i] {
+// endedBefore reports whether a revision surely ended at a time or before it. It ended when the next one began. If
+// a clock was wrong, so that this is before its own beginning, the first later revision after that counts.
+func endedBefore(revisions []setrecord.Revision, i int, t time.Time) bool {
+	latest := revisions[i].Since
+	for _, earlier := range revisions[:i] {
 		if earlier.Since.After(latest) {
 			latest = earlier.Since
 		}
 	}
-	for _, later := range turns[i+1:] {
+	for _, later := range revisions[i+1:] {
 		if !later.Since.Before(latest) {
 			return !later.Since.After(t)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
 
-// TestWantedTurns checks which turns are wanted within a time, also if the clock of a host was wrong.
-func TestWantedTurns(t *testing.T) {
+// TestWantedRevisions checks which revisions are wanted within a time, also if the clock of a host was wrong.
+func TestWantedRevisions(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
@@ -26,11 +26,11 @@ func TestWantedTurns(t *testing.T) {
 		"future corrected": {[]int{90, -365, 80, 70}, []bool{true, true, true, true}},
 		"a fast clock":     {[]int{90, -100, 50, 40}, []bool{true, true, true, true}},
 	} {
-		var turns []setrecord.Turn
+		var revisions []setrecord.Revision
 		for _, days := range c.daysAgo {
-			turns = append(turns, setrecord.Turn{Since: now.AddDate(0, 0, -days)})
+			revisions = append(revisions, setrecord.Revision{Since: now.AddDate(0, 0, -days)})
 		}
-		got := wantedTurns(turns, 1, 30*24*time.Hour, now)
+		got := wantedRevisions(revisions, 1, 30*24*time.Hour, now)
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v", name, got)
 		}

@@ -12,10 +12,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
 
-// keepPublished finds the content of earlier turns that the current one needs: catalogs that are still
+// keepPublished finds the content of earlier revisions that the current one needs: catalogs that are still
 // published since the newer one was withheld, with everything they name, the releases before one that was
 // withheld, and images that are missing at their sources.
-func (r *recordedTurns) keepPublished(ctx context.Context, set *turnsOfSet) (err error) {
+func (r *recordedRevisions) keepPublished(ctx context.Context, set *revisionsOfSet) (err error) {
 	if set.record, err = setrecord.ReadRecord(ctx, r.records, set.current()); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (r *recordedTurns) keepPublished(ctx context.Context, set *turnsOfSet) (err
 	for i := range set.record.Images { // from before the mirror had records
 		img := &set.record.Images[i]
 		if need.Missing[img.Source.String()] {
-			r.all.AddImage(prune.Turn{ImageSet: set.current().Name}, site.InMirror(img.Mirror, img.Source), img.Source.String(), true)
+			r.all.AddImage(prune.Revision{ImageSet: set.current().Name}, site.InMirror(img.Mirror, img.Source), img.Source.String(), true)
 		}
 	}
 	if !set.forgotten {
@@ -61,8 +61,8 @@ func (r *recordedTurns) keepPublished(ctx context.Context, set *turnsOfSet) (err
 			return err
 		}
 	}
-	for i := len(set.turns) - 2; i >= 0 && !need.Empty(); i-- {
-		p, names, err := r.readPlan(ctx, &set.turns[i])
+	for i := len(set.revisions) - 2; i >= 0 && !need.Empty(); i-- {
+		p, names, err := r.readPlan(ctx, &set.revisions[i])
 		if err != nil {
 			return err
 		}

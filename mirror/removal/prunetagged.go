@@ -13,10 +13,10 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// planWithTagged returns what can be deleted. A catalog or release that no turn wants and that a tag of others keeps
+// planWithTagged returns what can be deleted. A catalog or release that no revision needs and that a tag of others keeps
 // still names images: these stay, too. r is the result of the first reading of the records, the returned one
 // another reading if that was necessary.
-func planWithTagged(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Session, r *recordedTurns) (*recordedTurns, *prune.DeletionPlan, error) {
+func planWithTagged(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Session, r *recordedRevisions) (*recordedRevisions, *prune.DeletionPlan, error) {
 	p, err := r.plan(ctx)
 	if err != nil || o.Forget != "" {
 		return r, p, err
@@ -35,7 +35,7 @@ func planWithTagged(ctx context.Context, e *env.Env, o *PruneOptions, s *workspa
 	}
 	again := *o
 	again.tagged = tagged
-	if r, err = readTurns(ctx, e, &again, s, r.to, nil); err != nil {
+	if r, err = readRevisions(ctx, e, &again, s, r.to, nil); err != nil {
 		return nil, nil, err
 	}
 	if p, err = r.plan(ctx); err != nil {
@@ -47,7 +47,7 @@ func planWithTagged(ctx context.Context, e *env.Env, o *PruneOptions, s *workspa
 
 // keepTagged returns which images of an earlier plan are wanted: those for which want returns true, and the catalogs and
 // releases in r.tagged with what they name. It is want if the plan has none of these.
-func (r *recordedTurns) keepTagged(p *plan.Plan, names map[string]reference.Reference, want func(*plan.Image) bool) (func(*plan.Image) bool, error) {
+func (r *recordedRevisions) keepTagged(p *plan.Plan, names map[string]reference.Reference, want func(*plan.Image) bool) (func(*plan.Image) bool, error) {
 	stay := map[plan.Publishable]bool{}
 	for i := range p.Images {
 		img := &p.Images[i]

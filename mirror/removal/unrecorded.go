@@ -89,7 +89,7 @@ func ListUnrecorded(ctx context.Context, o UnrecordedOptions) (*Unrecorded, erro
 	if err != nil {
 		return nil, err
 	}
-	r, err := readTurns(ctx, e, &PruneOptions{OnlyMirror: o.OnlyMirror, Now: time.Now}, nil, to.Registry(), nil)
+	r, err := readRevisions(ctx, e, &PruneOptions{OnlyMirror: o.OnlyMirror, Now: time.Now}, nil, to.Registry(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func ListUnrecorded(ctx context.Context, o UnrecordedOptions) (*Unrecorded, erro
 	g.SetLimit(max(r.to.Streams, 1))
 	for _, path := range paths {
 		g.Go(func() error {
-			s := unrecordedIn{recordedTurns: r, registry: &prune.Registry{Client: r.to.Client, Host: r.to.Host}, path: path, images: map[digest.Digest]*UnrecordedImage{}}
+			s := unrecordedIn{recordedRevisions: r, registry: &prune.Registry{Client: r.to.Client, Host: r.to.Host}, path: path, images: map[digest.Digest]*UnrecordedImage{}}
 			if err := s.search(searching); err != nil {
 				return fmt.Errorf("searching the repository %s: %w", path, err)
 			}
@@ -132,7 +132,7 @@ func ListUnrecorded(ctx context.Context, o UnrecordedOptions) (*Unrecorded, erro
 }
 
 // repositories returns the repositories of the mirror without those of Gantry.
-func (r *recordedTurns) repositories(ctx context.Context, out *Unrecorded) ([]string, error) {
+func (r *recordedRevisions) repositories(ctx context.Context, out *Unrecorded) ([]string, error) {
 	all, err := r.to.Client.AllRepositories(ctx, r.to.Host)
 	switch {
 	case ctx.Err() != nil:
@@ -155,7 +155,7 @@ func (r *recordedTurns) repositories(ctx context.Context, out *Unrecorded) ([]st
 
 // unrecordedIn is what no record lists in a repository.
 type unrecordedIn struct {
-	*recordedTurns
+	*recordedRevisions
 	registry *prune.Registry
 	path     string
 	images   map[digest.Digest]*UnrecordedImage

@@ -23,7 +23,7 @@ import (
 )
 
 // DiffOptions says what Diff compares. Old is required. New is the second text, or what Config asks for. Without
-// both, the last two turns of a mirror, or the last two archives of a folder, are compared.
+// both, the last two revisions of a mirror, or the last two archives of a folder, are compared.
 type DiffOptions struct {
 	Env *env.Env
 	selection.Selection
@@ -68,12 +68,15 @@ type ComparedContent struct {
 
 // A ComparedSet is an image set of a mirror that was compared.
 type ComparedSet struct {
-	Name string        `json:"name"`
+	Name string `json:"name"`
+	// Revision is the number of the compared revision.
+	Revision int `json:"revision"`
+	// Deprecated: Turn is Revision under the key of earlier versions.
 	Turn int           `json:"turn"`
 	Plan digest.Digest `json:"plan"`
 }
 
-// Diff compares what configurations, plans, archives and the image sets of mirrors want. Nothing is
+// Diff compares what configurations, plans, archives and the image sets of mirrors contain. Nothing is
 // changed. The plan of a configuration is made, and not saved.
 func Diff(ctx context.Context, o DiffOptions) (*ContentDifference, error) {
 	e, done := o.Env.OrDefault()
@@ -140,11 +143,11 @@ func (o *DiffOptions) outline(ctx context.Context, e *env.Env, what, like string
 		if err != nil {
 			return nil, err
 		}
-		turns, err := o.turns(ctx, t, like)
+		revisions, err := o.revisions(ctx, t, like)
 		if err != nil {
 			return nil, err
 		}
-		return outline(ctx, t, turns, c)
+		return outline(ctx, t, revisions, c)
 	}
 	p, err := signing.ReadPlan(what)
 	if err != nil {
@@ -180,38 +183,38 @@ func (o *DiffOptions) mirror(e *env.Env, what string) (*site.RegistryDestination
 	return t.Registry(), nil
 }
 
-// turns returns the current turns of the image sets that are compared: the one of DiffOptions.Name, or the one with
+// revisions returns the current revisions of the image sets that are compared: the one of DiffOptions.Name, or the one with
 // the name like, or all.
-func (o *DiffOptions) turns(ctx context.Context, t *site.RegistryDestination, like string) ([]setrecord.Turn, error) {
-	turns, err := currentTurns(ctx, t, o.Name)
+func (o *DiffOptions) revisions(ctx context.Context, t *site.RegistryDestination, like string) ([]setrecord.Revision, error) {
+	revisions, err := currentRevisions(ctx, t, o.Name)
 	if err != nil {
 		return nil, err
 	}
-	if len(turns) == 0 {
+	if len(revisions) == 0 {
 		return nil, env.InputHint("mirror to it first; the next run of each configuration writes them", "%s has no records of image sets", t)
 	}
-	if i := slices.IndexFunc(turns, func(s setrecord.Turn) bool { return s.Name == like }); i >= 0 {
-		return turns[i : i+1], nil
+	if i := slices.IndexFunc(revisions, func(s setrecord.Revision) bool { return s.Name == like }); i >= 0 {
+		return revisions[i : i+1], nil
 	}
-	return turns, nil
+	return revisions, nil
 }
 
-// outline returns the outline of turns together.
-func outline(ctx context.Context, t *site.RegistryDestination, turns []setrecord.Turn, c *ComparedContent) (*plan.Outline, error) {
+// outline returns the outline of revisions together.
+func outline(ctx context.Context, t *site.RegistryDestination, revisions []setrecord.Revision, c *ComparedContent) (*plan.Outline, error) {
 	*c = ComparedContent{Kind: "mirror", Source: t.String()}
 	var all []*plan.Outline
-	for i := range turns {
-		p, err := verify.ReadRecordedPlan(ctx, t.ImageSets(), &turns[i])
+	for i := range revisions {
+		p, err := verify.ReadRecordedPlan(ctx, t.ImageSets(), &revisions[i])
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, p.Outline())
-		c.ImageSets = append(c.ImageSets, ComparedSet{Name: turns[i].Name, Turn: turns[i].Number, Plan: turns[i].Plan})
+		c.ImageSets = append(c.ImageSets, ComparedSet{Name: revisions[i].Name, Revision: revisions[i].Number, Turn: revisions[i].Number, Plan: revisions[i].Plan})
 	}
 	return plan.JoinOutlines(all...), nil
 }
 
-// lastTwo returns the outlines of the last two archives of a folder, or of the last two turns of an image set.
+// lastTwo returns the outlines of the last two archives of a folder, or of the last two revisions of an image set.
 func (o *DiffOptions) lastTwo(ctx context.Context, e *env.Env, d *ContentDifference) (before, after *plan.Outline, err error) {
 	if strings.HasPrefix(o.Old, env.ArchiveScheme) {
 		sequence, err := inspect.SecondNewest(o.Old)
@@ -227,26 +230,26 @@ func (o *DiffOptions) lastTwo(ctx context.Context, e *env.Env, d *ContentDiffere
 	if err != nil {
 		return nil, nil, err
 	}
-	turns, err := o.turns(ctx, t, "")
+	revisions, err := o.revisions(ctx, t, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(turns) > 1 {
+	if len(revisions) > 1 {
 		var names []string
-		for i := range turns {
-			names = append(names, turns[i].Name)
+		for i := range revisions {
+			names = append(names, revisions[i].Name)
 		}
 		return nil, nil, env.InputHint("set Options.Name to one of them", "%s has several image sets: %s", t, strings.Join(names, ", "))
 	}
-	earlier, err := turnsBefore(ctx, t, &turns[0])
+	earlier, err := revisionsBefore(ctx, t, &revisions[0])
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(earlier) == 0 {
-		return nil, nil, env.InputHint("name what to compare it with", "the image set %q of %s has only one turn", turns[0].Name, t)
+		return nil, nil, env.InputHint("name what to compare it with", "the image set %q of %s has only one revision", revisions[0].Name, t)
 	}
 	if before, err = outline(ctx, t, earlier[:1], &d.Old); err == nil {
-		after, err = outline(ctx, t, turns, &d.New)
+		after, err = outline(ctx, t, revisions, &d.New)
 	}
 	return before, after, err
 }
@@ -259,7 +262,7 @@ func (c *ComparedContent) String() string {
 	case "mirror":
 		var sets []string
 		for _, s := range c.ImageSets {
-			sets = append(sets, fmt.Sprintf("%s (turn %d)", s.Name, s.Turn))
+			sets = append(sets, fmt.Sprintf("%s (revision %d)", s.Name, s.Revision))
 		}
 		return c.Source + ", " + strings.Join(sets, ", ")
 	}

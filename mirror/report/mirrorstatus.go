@@ -18,8 +18,8 @@ type StatusOptions struct {
 	Mirror string
 	// Name is an image set; "" is all.
 	Name string
-	// Turns also reads the earlier turns of each image set.
-	Turns bool
+	// Revisions also reads the earlier revisions of each image set.
+	Revisions bool
 	// MaxNestedPaths is how many path components the registry allows; 0 is no limit.
 	MaxNestedPaths int
 }
@@ -32,15 +32,15 @@ type MirrorState struct {
 	// Pending are runs that push, or that ended before they were recorded. They are listed until a later run of the image
 	// set is recorded.
 	Pending []setrecord.Pending `json:"pending,omitempty"`
-	// Total is what all image sets want, with content that several want counted for each.
+	// Total is what all image sets need, with content that several need counted for each.
 	Total setrecord.Content `json:"total"`
 }
 
 // A MirroredSet is an image set in a mirror.
 type MirroredSet struct {
-	setrecord.Turn
-	// Turns are the earlier turns, the newest first; only if they were requested.
-	Turns []setrecord.Turn `json:"earlier,omitempty"`
+	setrecord.Revision
+	// Revisions are the earlier revisions, the newest first; only if they were requested.
+	Revisions []setrecord.Revision `json:"earlier,omitempty"`
 }
 
 // Status reads the records that a mirror has of its image sets. It needs no workspace. If some records
@@ -56,25 +56,25 @@ func Status(ctx context.Context, o StatusOptions) (*MirrorState, error) {
 	if t == nil {
 		return nil, env.InputHint("write docker://HOST[:PORT][/PREFIX]", "%q is not a mirror registry", o.Mirror)
 	}
-	turns, failed := currentTurns(ctx, t, o.Name)
-	if turns == nil && failed != nil {
+	revisions, failed := currentRevisions(ctx, t, o.Name)
+	if revisions == nil && failed != nil {
 		return nil, adviseUnreadable(t, failed)
 	}
 	s := &MirrorState{Version: 1, Mirror: t.String(), ImageSets: []MirroredSet{}}
-	for _, turn := range turns {
-		set := MirroredSet{Turn: turn}
-		if o.Turns {
-			earlier, err := turnsBefore(ctx, t, &turn)
-			failed, set.Turns = errors.Join(failed, err), earlier
+	for _, revision := range revisions {
+		set := MirroredSet{Revision: revision}
+		if o.Revisions {
+			earlier, err := revisionsBefore(ctx, t, &revision)
+			failed, set.Revisions = errors.Join(failed, err), earlier
 		}
 		s.ImageSets = append(s.ImageSets, set)
-		add(&s.Total, turn.Content)
+		add(&s.Total, revision.Content)
 	}
 	pending, err := setrecord.AllPending(ctx, t.ImageSets())
 	failed = errors.Join(failed, err)
 	for _, run := range pending {
-		recorded := func(turn setrecord.Turn) bool { return turn.Name == run.Name && turn.Runs > run.Runs }
-		if (o.Name == "" || o.Name == run.Name) && !slices.ContainsFunc(turns, recorded) {
+		recorded := func(revision setrecord.Revision) bool { return revision.Name == run.Name && revision.Runs > run.Runs }
+		if (o.Name == "" || o.Name == run.Name) && !slices.ContainsFunc(revisions, recorded) {
 			s.Pending = append(s.Pending, run)
 		}
 	}
@@ -92,8 +92,8 @@ func adviseUnreadable(t *site.RegistryDestination, err error) error {
 	return advice.Wrap(advice.KindOf(err), err, "run again; if the error stays, the registry lost or altered what the record consists of: delete the tags of that record in "+t.ImageSets().Repository().Name()+", and run gantry mirror for the image set, which writes its record again")
 }
 
-// currentTurns returns the current turns of the image sets of a mirror, or of one image set, which must exist.
-func currentTurns(ctx context.Context, t *site.RegistryDestination, name string) ([]setrecord.Turn, error) {
+// currentRevisions returns the current revisions of the image sets of a mirror, or of one image set, which must exist.
+func currentRevisions(ctx context.Context, t *site.RegistryDestination, name string) ([]setrecord.Revision, error) {
 	if name == "" {
 		return setrecord.Current(ctx, t.ImageSets())
 	}
@@ -101,11 +101,11 @@ func currentTurns(ctx context.Context, t *site.RegistryDestination, name string)
 	if err != nil {
 		return nil, err
 	}
-	turn, err := setrecord.CurrentOf(ctx, t.ImageSets(), listed)
+	revision, err := setrecord.CurrentOf(ctx, t.ImageSets(), listed)
 	if err != nil {
 		return nil, err
 	}
-	return []setrecord.Turn{*turn}, nil
+	return []setrecord.Revision{*revision}, nil
 }
 
 // listed returns an image set in the list of a mirror.
@@ -122,14 +122,14 @@ func listed(ctx context.Context, t *site.RegistryDestination, name string) (*set
 	return nil, env.InputHint("gantry status "+t.String()+" lists those that it has", "%s has no record of the image set %q", t, name)
 }
 
-// turnsBefore returns the turns of an image set before the current one, the newest first.
-func turnsBefore(ctx context.Context, t *site.RegistryDestination, current *setrecord.Turn) ([]setrecord.Turn, error) {
+// revisionsBefore returns the revisions of an image set before the current one, the newest first.
+func revisionsBefore(ctx context.Context, t *site.RegistryDestination, current *setrecord.Revision) ([]setrecord.Revision, error) {
 	listed, err := listed(ctx, t, current.Name)
 	if err != nil {
 		return nil, err
 	}
 	all, err := setrecord.History(ctx, t.ImageSets(), listed)
-	var before []setrecord.Turn
+	var before []setrecord.Revision
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Tag() != current.Tag() {
 			before = append(before, all[i])

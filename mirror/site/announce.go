@@ -20,7 +20,7 @@ import (
 
 // Announce records in the mirror that a run is going to push the content of a plan. The run continues if that fails: its
 // content is complete without it. current is the last run of the image set, nil if there is none.
-func Announce(ctx context.Context, s *workspace.Session, t *RegistryDestination, p *plan.Plan, current *setrecord.Turn) {
+func Announce(ctx context.Context, s *workspace.Session, t *RegistryDestination, p *plan.Plan, current *setrecord.Revision) {
 	run := setrecord.Pending{
 		Name: p.Name, Since: t.Now().UTC().Truncate(time.Second), Version: strings.TrimPrefix(s.Env.UserAgent, "gantry/"),
 		User: setrecord.Visible(s.Env.UserName()), Host: setrecord.Visible(lockfile.Host()), MaxNestedPaths: t.MaxNestedPaths,
@@ -51,8 +51,8 @@ func AnnounceRun(ctx context.Context, s *workspace.Session, t *RegistryDestinati
 		Announce(ctx, s, t, p, nil)
 		return
 	}
-	current := &own.Turn
-	// Another workspace may have recorded runs that began no turn.
+	current := &own.Revision
+	// Another workspace may have recorded runs that began no revision.
 	if last, err := setrecord.Last(ctx, t.ImageSets(), p.Name); err == nil && last.Tag() == current.Tag() {
 		current = last
 	}
@@ -70,11 +70,11 @@ func AnnounceShard(ctx context.Context, s *workspace.Session, t *RegistryDestina
 }
 
 // RemoveAnnounced removes what this run announced and has in its record. If the registry does not delete, prune ignores it.
-func RemoveAnnounced(ctx context.Context, s *workspace.Session, t *RegistryDestination, recorded *setrecord.Turn) {
+func RemoveAnnounced(ctx context.Context, s *workspace.Session, t *RegistryDestination, recorded *setrecord.Revision) {
 	for i := range t.announced {
 		run := &t.announced[i]
 		if run.Name != recorded.Name || run.Plan != recorded.Plan || run.MaxNestedPaths != recorded.MaxNestedPaths {
-			continue // images were pushed that are not in the plan any more
+			continue // images were pushed that are no longer in the plan
 		}
 		if err := t.ImageSets().Remove(ctx, run.Manifest); err != nil && ctx.Err() == nil {
 			s.Env.Logger().Debug("removing what the run announced", "tag", run.Tag(), "error", err)

@@ -28,7 +28,7 @@ func (t *RegistryDestination) ImageSets() *mirror.ImageSets {
 
 // A RecordedSet is an image set that the mirror itself has a record of, and the workspace a copy.
 type RecordedSet struct {
-	setrecord.Turn
+	setrecord.Revision
 	// elsewhere reports whether another workspace wrote it.
 	elsewhere bool
 }
@@ -41,9 +41,9 @@ func RecordedSets(s *workspace.Session, t *RegistryDestination) (map[string]Reco
 	}
 	sets := map[string]RecordedSet{}
 	for name, r := range saved {
-		set := RecordedSet{elsewhere: r.Elsewhere}
-		if err := json.Unmarshal(r.Turn, &set.Turn); err == nil && set.Name == name { // else it is read again
-			sets[name] = set
+		revision, err := setrecord.ParseRevision(r.Revision)
+		if err == nil && revision.Name == name { // else it is read again
+			sets[name] = RecordedSet{Revision: *revision, elsewhere: r.Elsewhere}
 		}
 	}
 	return sets, nil
@@ -53,11 +53,11 @@ func RecordedSets(s *workspace.Session, t *RegistryDestination) (map[string]Reco
 func SaveRecordedSets(s *workspace.Session, t *RegistryDestination, sets map[string]RecordedSet) error {
 	saved := map[string]state.RecordedSet{}
 	for name, set := range sets {
-		turn, err := json.Marshal(&set.Turn)
+		revision, err := json.Marshal(&set.Revision)
 		if err != nil {
 			return fmt.Errorf("keeping the records of the mirror: %w", err)
 		}
-		saved[name] = state.RecordedSet{Turn: turn, Elsewhere: set.elsewhere}
+		saved[name] = state.RecordedSet{Revision: revision, Elsewhere: set.elsewhere}
 	}
 	return s.SaveRecordedSets(t.Key(), saved)
 }
@@ -134,25 +134,25 @@ func setOf(sets map[string]RecordedSet, tag string) *RecordedSet {
 func syncSet(ctx context.Context, s *workspace.Session, t *RegistryDestination, listed *setrecord.Listed, before map[string]RecordedSet, copied []string) (*RecordedSet, error) {
 	have := setOf(before, listed.Tag)
 	hasCopy := have != nil && slices.Contains(copied, have.Name)
-	if hasCopy && listed.Has(&have.Turn) {
+	if hasCopy && listed.Has(&have.Revision) {
 		return have, nil
 	}
 	repository := t.ImageSets()
-	turn, err := setrecord.CurrentOf(ctx, repository, listed)
+	revision, err := setrecord.CurrentOf(ctx, repository, listed)
 	if err != nil {
 		return nil, err
 	}
-	set := &RecordedSet{Turn: *turn, elsewhere: true}
+	set := &RecordedSet{Revision: *revision, elsewhere: true}
 	if have != nil {
-		if set.elsewhere = have.elsewhere; hasCopy && have.Tag() == turn.Tag() {
+		if set.elsewhere = have.elsewhere; hasCopy && have.Tag() == revision.Tag() {
 			return set, nil
 		}
 	}
-	record, err := setrecord.ReadRecord(ctx, repository, turn)
+	record, err := setrecord.ReadRecord(ctx, repository, revision)
 	if err != nil {
 		return nil, err
 	}
-	mine, _, err := Records(s, t, turn.Name)
+	mine, _, err := Records(s, t, revision.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func syncSet(ctx context.Context, s *workspace.Session, t *RegistryDestination, 
 		record.KeepNames(mine)
 		set.elsewhere = false
 	}
-	return set, s.SaveRecord(t.Key(), turn.Name, record)
+	return set, s.SaveRecord(t.Key(), revision.Name, record)
 }
 
 // forgetRecords removes the records from the workspace that the mirror had and no longer has. If it has none
@@ -185,11 +185,14 @@ type ImageSetRecord struct {
 	// Repository is the repository with the records, and Name the image set.
 	Repository string `json:"repository"`
 	Name       string `json:"name"`
-	// Turn is the number of the turn, NewTurn whether it began with this run, and Runs how many runs the
-	// image set had. They are 0 if nothing was recorded.
+	// Revision is the number of the revision, NewRevision whether it began with this run, and Runs how many runs
+	// the image set had. They are 0 if nothing was recorded.
+	Revision    int  `json:"revision,omitempty"`
+	NewRevision bool `json:"newRevision,omitempty"`
+	Runs        int  `json:"runs,omitempty"`
+	// Deprecated: Turn and NewTurn are Revision and NewRevision under the keys of earlier versions.
 	Turn    int  `json:"turn,omitempty"`
 	NewTurn bool `json:"newTurn,omitempty"`
-	Runs    int  `json:"runs,omitempty"`
 	// Problem is the reason why nothing was recorded, usually "". Other hosts then do not see what the
 	// run changed.
 	Problem string `json:"problem,omitempty"`
@@ -197,7 +200,7 @@ type ImageSetRecord struct {
 
 // RecordRun writes the record of a run to the mirror. That this fails is no error of the run, whose content
 // is complete.
-func RecordRun(ctx context.Context, s *workspace.Session, t *RegistryDestination, run setrecord.Turn, record *state.Record, plan planWriter) (*ImageSetRecord, error) {
+func RecordRun(ctx context.Context, s *workspace.Session, t *RegistryDestination, run setrecord.Revision, record *state.Record, plan planWriter) (*ImageSetRecord, error) {
 	repository := t.ImageSets()
 	out := &ImageSetRecord{Repository: repository.Repository().Name(), Name: run.Name}
 	if t.RecordProblem != nil {
@@ -208,11 +211,11 @@ func RecordRun(ctx context.Context, s *workspace.Session, t *RegistryDestination
 		out.Problem = "the present record of the image set cannot be read"
 		return out, nil
 	}
-	var before *setrecord.Turn
+	var before *setrecord.Revision
 	own, known := t.Recorded[run.Name]
 	if known {
-		before = &own.Turn
-		// Another workspace may have recorded runs that began no turn. Prune finds their manifests through this one.
+		before = &own.Revision
+		// Another workspace may have recorded runs that began no revision. Prune finds their manifests through this one.
 		if last, err := setrecord.Last(ctx, repository, run.Name); err == nil && last.Tag() == before.Tag() {
 			before = last
 		}
@@ -220,7 +223,7 @@ func RecordRun(ctx context.Context, s *workspace.Session, t *RegistryDestination
 			s.Env.Sayf("the image set %q was last mirrored by %s from another configuration; if both are in use, set Options.Name to another name in one of them", run.Name, Owner(before))
 		}
 	}
-	turn, err := setrecord.Write(ctx, repository, s.Sources.Cache, run, before, record, plan)
+	revision, err := setrecord.Write(ctx, repository, s.Sources.Cache, run, before, record, plan)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -229,9 +232,10 @@ func RecordRun(ctx context.Context, s *workspace.Session, t *RegistryDestination
 		s.Env.Warnf("the run is not recorded in the mirror, so other hosts do not see it, and gantry prune on another host deletes what it mirrored if an image set there had it before; permit pushes to %s, and run again: %v", out.Repository, err)
 		return out, nil
 	}
-	out.Turn, out.Runs, out.NewTurn = turn.Number, turn.Runs, before == nil || before.Number != turn.Number
-	RemoveAnnounced(ctx, s, t, turn)
-	t.Recorded[run.Name] = RecordedSet{Turn: *turn}
+	out.Revision, out.Runs, out.NewRevision = revision.Number, revision.Runs, before == nil || before.Number != revision.Number
+	out.Turn, out.NewTurn = out.Revision, out.NewRevision
+	RemoveAnnounced(ctx, s, t, revision)
+	t.Recorded[run.Name] = RecordedSet{Revision: *revision}
 	return out, SaveRecordedSets(s, t, t.Recorded)
 }
 
@@ -255,11 +259,11 @@ func (t *RegistryDestination) OtherOwner(name string) string {
 	if !ok || !set.elsewhere {
 		return ""
 	}
-	return Owner(&set.Turn)
+	return Owner(&set.Revision)
 }
 
 // Owner returns "user@host" as far as the record has them.
-func Owner(t *setrecord.Turn) string {
+func Owner(t *setrecord.Revision) string {
 	if t.User == "" && t.Host == "" {
 		return "another host"
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// A Needed is what the current turn of an image set needs of earlier ones.
+// A Needed is what the current revision of an image set needs of earlier ones.
 type Needed struct {
-	// Published are catalogs in the mirror, by tag and digest, that are not those of the current turn.
+	// Published are catalogs in the mirror, by tag and digest, that are not those of the current revision.
 	Published map[reference.Reference]bool
 	// Missing are the sources of images that are unavailable.
 	Missing map[string]bool
-	// Releases means that a release of the current turn is not published, so that those before it stay.
+	// Releases means that a release of the current revision is not published, so that those before it stay.
 	Releases bool
 }
 

@@ -14,8 +14,8 @@ import (
 )
 
 // verifyPublished verifies what the catalogs name that a mirror still publishes since those of the current
-// turn, whose plan is p, were withheld. It adds the result to r, which has the one of p.
-func verifyPublished(ctx context.Context, e *env.Env, o *Options, t *site.RegistryDestination, sets *mirror.ImageSets, turn *setrecord.Turn, p *plan.Plan, r *VerifiedRegistry) error {
+// revision, whose plan is p, were withheld. It adds the result to r, which has the one of p.
+func verifyPublished(ctx context.Context, e *env.Env, o *Options, t *site.RegistryDestination, sets *mirror.ImageSets, revision *setrecord.Revision, p *plan.Plan, r *VerifiedRegistry) error {
 	published, err := otherCatalogs(ctx, t, p, r)
 	if err != nil || len(published) == 0 {
 		return err
@@ -24,19 +24,19 @@ func verifyPublished(ctx context.Context, e *env.Env, o *Options, t *site.Regist
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(listed, func(l setrecord.Listed) bool { return l.Has(turn) })
+	i := slices.IndexFunc(listed, func(l setrecord.Listed) bool { return l.Has(revision) })
 	if i < 0 {
 		return nil // another run replaced it meanwhile
 	}
-	turns, err := setrecord.History(ctx, sets, &listed[i])
+	revisions, err := setrecord.History(ctx, sets, &listed[i])
 	if err != nil {
-		return adviseRecord(fmt.Errorf("reading the earlier records of image set %s in %s: %w", turn.Name, sets.Repository().Name(), err))
+		return adviseRecord(fmt.Errorf("reading the earlier records of image set %s in %s: %w", revision.Name, sets.Repository().Name(), err))
 	}
 	current := newPlannedImages(p)
 	need := site.Needed{Published: published}
-	for i := len(turns) - 1; i >= 0 && !need.Empty(); i-- {
-		earlier := &turns[i]
-		if earlier.Plan == turn.Plan {
+	for i := len(revisions) - 1; i >= 0 && !need.Empty(); i-- {
+		earlier := &revisions[i]
+		if earlier.Plan == revision.Plan {
 			continue
 		}
 		old, err := ReadRecordedPlan(ctx, sets, earlier)
@@ -89,13 +89,13 @@ func otherCatalogs(ctx context.Context, t *site.RegistryDestination, p *plan.Pla
 	return published, nil
 }
 
-// verifyEarlier verifies images of the plan of an earlier turn, and adds the result to r.
-func verifyEarlier(ctx context.Context, e *env.Env, o *Options, turn *setrecord.Turn, p *plan.Plan, images []plan.Image, r *VerifiedRegistry) error {
+// verifyEarlier verifies images of the plan of an earlier revision, and adds the result to r.
+func verifyEarlier(ctx context.Context, e *env.Env, o *Options, revision *setrecord.Revision, p *plan.Plan, images []plan.Image, r *VerifiedRegistry) error {
 	only, err := p.OnlyImages(images)
 	if err != nil {
 		return err
 	}
-	opened, err := site.OpenDestination(e, o.Locations[0], site.DestinationOptions{MaxNestedPaths: turn.MaxNestedPaths, CheckBlobs: o.Blobs, ReadBlobs: o.ReadBlobs})
+	opened, err := site.OpenDestination(e, o.Locations[0], site.DestinationOptions{MaxNestedPaths: revision.MaxNestedPaths, CheckBlobs: o.Blobs, ReadBlobs: o.ReadBlobs})
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func verifyEarlier(ctx context.Context, e *env.Env, o *Options, turn *setrecord.
 		return err
 	}
 	for i := range missing {
-		missing[i].Problem += fmt.Sprintf(" (of turn %d, whose catalog is still published)", turn.Number)
+		missing[i].Problem += fmt.Sprintf(" (of revision %d, whose catalog is still published)", revision.Number)
 	}
 	r.Images += len(images)
 	r.Missing = append(r.Missing, missing...)

@@ -21,7 +21,10 @@ import (
 
 // A VerifiedImageSet is an image set whose record in the mirror was verified.
 type VerifiedImageSet struct {
-	Name    string    `json:"name"`
+	Name string `json:"name"`
+	// Revision is the number of its current revision.
+	Revision int `json:"revision"`
+	// Deprecated: Turn is Revision under the key of earlier versions.
 	Turn    int       `json:"turn"`
 	LastRun time.Time `json:"lastRun"`
 	// Images is how many images its plan has, Missing how many of them are missing.
@@ -43,7 +46,7 @@ func verifyRecords(ctx context.Context, e *env.Env, o *Options, t *site.Registry
 	}
 	known := len(current)
 	if o.Name != "" {
-		current = slices.DeleteFunc(current, func(s setrecord.Turn) bool { return s.Name != o.Name })
+		current = slices.DeleteFunc(current, func(s setrecord.Revision) bool { return s.Name != o.Name })
 	}
 	switch {
 	case known == 0:
@@ -53,12 +56,12 @@ func verifyRecords(ctx context.Context, e *env.Env, o *Options, t *site.Registry
 	}
 	var all *VerifiedRegistry
 	for i := range current {
-		turn := &current[i]
-		p, err := ReadRecordedPlan(ctx, sets, turn)
+		revision := &current[i]
+		p, err := ReadRecordedPlan(ctx, sets, revision)
 		if err != nil {
 			return nil, err
 		}
-		opened, err := site.OpenDestination(e, o.Locations[0], site.DestinationOptions{MaxNestedPaths: turn.MaxNestedPaths, CheckBlobs: o.Blobs, ReadBlobs: o.ReadBlobs})
+		opened, err := site.OpenDestination(e, o.Locations[0], site.DestinationOptions{MaxNestedPaths: revision.MaxNestedPaths, CheckBlobs: o.Blobs, ReadBlobs: o.ReadBlobs})
 		if err != nil {
 			return nil, err
 		}
@@ -67,10 +70,10 @@ func verifyRecords(ctx context.Context, e *env.Env, o *Options, t *site.Registry
 			return nil, err
 		}
 		one := result.Registry
-		if err := verifyPublished(ctx, e, o, opened.Registry(), sets, turn, p, one); err != nil {
+		if err := verifyPublished(ctx, e, o, opened.Registry(), sets, revision, p, one); err != nil {
 			return nil, err
 		}
-		one.ImageSets = []VerifiedImageSet{{Name: turn.Name, Turn: turn.Number, LastRun: turn.LastRun, Images: one.Images, Missing: len(one.Missing)}}
+		one.ImageSets = []VerifiedImageSet{{Name: revision.Name, Revision: revision.Number, Turn: revision.Number, LastRun: revision.LastRun, Images: one.Images, Missing: len(one.Missing)}}
 		if all = all.join(one); trust != nil && len(current) > 1 {
 			all.Verified = nil // the numbers of one image set say nothing about the others
 		}
@@ -79,8 +82,8 @@ func verifyRecords(ctx context.Context, e *env.Env, o *Options, t *site.Registry
 }
 
 // ReadRecordedPlan reads the plan of a record.
-func ReadRecordedPlan(ctx context.Context, sets *mirror.ImageSets, turn *setrecord.Turn) (p *plan.Plan, err error) {
-	text, err := setrecord.OpenPlan(ctx, sets, turn)
+func ReadRecordedPlan(ctx context.Context, sets *mirror.ImageSets, revision *setrecord.Revision) (p *plan.Plan, err error) {
+	text, err := setrecord.OpenPlan(ctx, sets, revision)
 	if err == nil {
 		if p, err = plan.Read(text); err == nil {
 			_, err = io.Copy(io.Discard, text) // its end verifies the digest
@@ -88,7 +91,7 @@ func ReadRecordedPlan(ctx context.Context, sets *mirror.ImageSets, turn *setreco
 		err = errors.Join(err, text.Close())
 	}
 	if err != nil {
-		return nil, adviseRecord(fmt.Errorf("reading the plan of image set %s in %s: %w", turn.Name, sets.Repository().Name(), err))
+		return nil, adviseRecord(fmt.Errorf("reading the plan of image set %s in %s: %w", revision.Name, sets.Repository().Name(), err))
 	}
 	return p.WithDigestTags(), nil
 }

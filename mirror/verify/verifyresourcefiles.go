@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -139,18 +138,19 @@ func mirroredSince(ctx context.Context, t *site.RegistryDestination, workspace s
 		return nil
 	}
 	for i := range listed {
-		turn, err := setrecord.CurrentOf(ctx, sets, &listed[i])
+		revision, err := setrecord.CurrentOf(ctx, sets, &listed[i])
 		if err != nil {
 			continue
 		}
-		var have setrecord.Turn
-		if saved, ok := known[turn.Name]; ok && json.Unmarshal(saved.Turn, &have) == nil && listed[i].Has(&have) {
-			continue
+		if saved, ok := known[revision.Name]; ok {
+			if have, err := setrecord.ParseRevision(saved.Revision); err == nil && listed[i].Has(have) {
+				continue
+			}
 		}
 		if len(newer) == maxNewerSets {
 			return append(newer, "and others")
 		}
-		newer = append(newer, fmt.Sprintf("%s mirrored the image set %s on %s", site.Owner(turn), turn.Name, turn.LastRun.UTC().Format("2006-01-02 at 15:04 UTC")))
+		newer = append(newer, fmt.Sprintf("%s mirrored the image set %s on %s", site.Owner(revision), revision.Name, revision.LastRun.UTC().Format("2006-01-02 at 15:04 UTC")))
 	}
 	return newer
 }

@@ -194,7 +194,7 @@ func findSources(ws *state.Workspace, r *state.RepairRequest) error {
 			c.Sources = append(c.Sources, img.Source)
 		}
 		if len(c.Sources) == 0 {
-			return advice.New(advice.Input, "", "the repair request wants %s, which no image of the plan %q has", c.Digest, r.Name)
+			return advice.New(advice.Input, "", "the repair request lists %s, which no image of the plan %q has", c.Digest, r.Name)
 		}
 	}
 	return nil

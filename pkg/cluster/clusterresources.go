@@ -241,7 +241,7 @@ func nameCatalogs(s *workspace.Session, t *site.RegistryDestination, p *plan.Pla
 
 // SaveResources saves the record of the mirror and this plan, in the workspace and in the mirror, and writes the
 // manifests and the files for a web server.
-func SaveResources(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, p *plan.Plan, report *mirror.Report, opts ManifestOptions, run setrecord.Turn) (*ResourceFiles, *site.ImageSetRecord, error) {
+func SaveResources(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, p *plan.Plan, report *mirror.Report, opts ManifestOptions, run setrecord.Revision) (*ResourceFiles, *site.ImageSetRecord, error) {
 	r, err := NewManifests(s, t, p, report, opts)
 	if err != nil {
 		return nil, nil, err

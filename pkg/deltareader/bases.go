@@ -16,7 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/recompress"
 )
 
-// keptBases is how many bases that no delta uses any more are kept for the next one.
+// keptBases is how many bases that no delta uses are kept for the next one.
 const keptBases = 4
 
 // bases are the contents of base blobs, uncompressed in temporary files.
@@ -208,6 +208,6 @@ func uncompress(to io.Writer, blob io.Reader, limit int64) (n int64, err error) 
 
 // closeTemporary closes and removes a temporary file.
 func closeTemporary(f *os.File) {
-	_ = f.Close()           // it is not needed any more
+	_ = f.Close()           // it is no longer needed
 	_ = os.Remove(f.Name()) // it is removed already where that is possible
 }

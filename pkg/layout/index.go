@@ -94,7 +94,7 @@ func EncodeIndex(index ocispec.Index) ([]byte, error) {
 	index.SchemaVersion = 2
 	index.MediaType = ocispec.MediaTypeImageIndex
 	if index.Manifests == nil {
-		index.Manifests = []ocispec.Descriptor{} // the specification wants an array
+		index.Manifests = []ocispec.Descriptor{} // the specification requires an array
 	}
 	return json.Marshal(index)
 }

@@ -71,7 +71,7 @@ func Verifies(body io.ReadCloser, desc ocispec.Descriptor) bool {
 
 // Hashed returns the hash of the first n bytes of the content, which were read from body, or nil if
 // body keeps none. A reader that wraps another one may return its result. It is for continuing with
-// the content from another source: body must not be read any more.
+// the content from another source: body must no longer be read.
 func Hashed(body io.ReadCloser) (h hash.Hash, n int64) {
 	if v, ok := body.(interface{ Hashed() (hash.Hash, int64) }); ok {
 		return v.Hashed()

@@ -76,7 +76,7 @@ func NewStore(dir string) (*Store, error) {
 
 // Close removes the file.
 func (s *Store) Close() {
-	_ = s.file.Close()           // it is not needed any more
+	_ = s.file.Close()           // it is no longer needed
 	_ = os.Remove(s.file.Name()) // it is removed already where that is possible
 }
 

@@ -17,7 +17,7 @@ var ErrContentSize = errors.New("the content has another length than the recipe 
 // of the program cannot follow.
 //
 // Memory is below 40 MB for gzip and 60 MB for zstd. Blocks of pgzip are compressed concurrently.
-// A writer that is not needed any more can be dropped without Close.
+// A writer that is no longer needed can be dropped without Close.
 func (r *Recipe) NewWriter(w io.Writer) (io.WriteCloser, error) {
 	c, err := r.known()
 	if err != nil {

@@ -29,7 +29,7 @@ func Header(name, value string) Action {
 	}
 }
 
-// Page responds with 200 and a web page, like a captive portal or a proxy that wants a login. The
+// Page responds with 200 and a web page, like a captive portal or a proxy that asks for a login. The
 // registry does not see the request.
 func Page() Action {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {

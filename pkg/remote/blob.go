@@ -224,7 +224,7 @@ func (b *blob) Verifies(desc ocispec.Descriptor) bool {
 }
 
 // Hashed returns the hash of the n bytes that were read, nil if the beginning was not. It is for
-// continuing elsewhere: the blob must not be read any more.
+// continuing elsewhere: the blob must no longer be read.
 func (b *blob) Hashed() (h hash.Hash, n int64) { return b.hash, b.off }
 
 // Read implements io.Reader.

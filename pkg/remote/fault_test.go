@@ -87,7 +87,7 @@ func status(code int, header ...string) http.HandlerFunc {
 		}
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.WriteHeader(code)
-		_, _ = fmt.Fprint(w, `{"errors":[{"code":"SCRIPTED","message":"as the test wants it"}]}`)
+		_, _ = fmt.Fprint(w, `{"errors":[{"code":"SCRIPTED","message":"as the test needs it"}]}`)
 	}
 }
 

@@ -63,7 +63,7 @@ func (c *Client) listReferrer(ctx context.Context, h *host, ref reference.Refere
 		return err
 	}
 	defer lock.leave()
-	gone := false // the list names manifests that do not exist any more
+	gone := false // the list names manifests that no longer exist
 	for range maxListings {
 		list, err := c.taggedReferrers(ctx, ref)
 		if err != nil {

@@ -47,8 +47,8 @@ func (s *sourceBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. It returns when nothing reads from the source for this request any
-// more; the next request can read from the source.
+// Close implements io.Closer. It returns when nothing reads from the source for this request;
+// then the next request can read from the source.
 func (s *sourceBody) Close() error {
 	if s.left.Load() > 0 {
 		s.src.cancel()
@@ -68,7 +68,7 @@ func (s *sourceBody) failed() error {
 }
 
 // stream sends r with the blob from u.off to a byte as its body, and reads the small response. It
-// returns when nothing reads from the source any more. An error of the source has precedence over
+// returns when nothing reads from the source. An error of the source has precedence over
 // the response of the registry.
 func (u *upload) stream(ctx context.Context, r *request, to int64) (*http.Response, error) {
 	rctx, cancel := context.WithCancel(ctx)

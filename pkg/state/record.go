@@ -13,7 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
-// A Record lists what a mirror contains of one image set, as far as clusters need to know. The
+// A Record lists what a mirror contains of one image set, as far as clusters use it. The
 // cluster resources of a mirror are made from the records of all its image sets.
 type Record struct {
 	Images   []resources.Image   `json:"images"`
@@ -36,7 +36,7 @@ type Record struct {
 	Format manifest.Format `json:"format,omitempty"`
 	// Clusters is what clusters run; nil if a version wrote the record that did not record it.
 	Clusters *Clusters `json:"clusters,omitempty"`
-	// Runs counts the runs that wrote the record.
+	// Runs counts the runs that wrote the record. Its key is turn, since earlier versions read no other.
 	Runs int `json:"turn,omitempty"`
 }
 

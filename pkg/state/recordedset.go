@@ -21,8 +21,9 @@ const maxRecordedFile = 64 << 20
 // A RecordedSet says that the mirror itself has a record of an image set, and which one the workspace has
 // a copy of.
 type RecordedSet struct {
-	// Turn is the turn of the record, as package setrecord describes it.
-	Turn json.RawMessage `json:"turn"`
+	// Revision is the revision of the record, as package setrecord describes it. Its key is turn, since earlier
+	// versions read no other.
+	Revision json.RawMessage `json:"turn"`
 	// Elsewhere reports whether another workspace wrote it.
 	Elsewhere bool `json:"elsewhere,omitempty"`
 }

@@ -178,7 +178,7 @@ func (s *Selector) ByVersion(matched []Tag) bool {
 // limitsAge reports whether an age limits the selection.
 func (s *Selector) limitsAge() bool { return !s.rule.Before.IsZero() || !s.rule.After.IsZero() }
 
-// NeedsDates reports whether Choose needs to know when the images of the tags that Match returned
+// NeedsDates reports whether Choose uses the dates when the images of the tags that Match returned
 // were created.
 func (s *Selector) NeedsDates(matched []Tag) bool {
 	return s.limitsAge() || s.rule.Newest > 0 && len(matched) > s.rule.Newest && !s.ByVersion(matched)

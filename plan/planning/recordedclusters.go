@@ -116,7 +116,7 @@ func plannedClusters(s *workspace.Session, name string) (*state.Clusters, error)
 	return clustersOf(p, nil)
 }
 
-// clustersAt returns what the record of the mirror says about clusters, or else the plan of the current turn; nil if it
+// clustersAt returns what the record of the mirror says about clusters, or else the plan of the current revision; nil if it
 // has neither.
 func clustersAt(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, name string) (*state.Clusters, error) {
 	connected, err := t.IsReached(ctx)
@@ -137,7 +137,7 @@ func clustersAt(ctx context.Context, s *workspace.Session, t *site.RegistryDesti
 	if !ok || !connected {
 		return nil, nil
 	}
-	text, err := setrecord.OpenPlan(ctx, t.ImageSets(), &set.Turn)
+	text, err := setrecord.OpenPlan(ctx, t.ImageSets(), &set.Revision)
 	var p *plan.Plan
 	if err == nil {
 		p, err = plan.Read(text)

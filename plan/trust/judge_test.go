@@ -72,7 +72,7 @@ func TestJudgeIndex(t *testing.T) {
 		"everything":        {[]digest.Digest{index, one, two}, "", true},
 		"the index":         {[]digest.Digest{index}, "", false},
 		"the index and one": {[]digest.Digest{index, one}, "", false},
-		"one":               {[]digest.Digest{one}, two.String() + ": sigstoreSigned wants a signature, and there is none", false},
+		"one":               {[]digest.Digest{one}, two.String() + ": sigstoreSigned requires a signature, and there is none", false},
 		"nothing":           {nil, "there is none", false},
 	} {
 		f := &signedDigests{key: key, signed: map[digest.Digest]bool{}}

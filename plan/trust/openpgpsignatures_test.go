@@ -140,7 +140,7 @@ func TestCarriedSignatures(t *testing.T) {
 			all[0].Digest, all[1].Digest = all[1].Digest, all[0].Digest
 			return all
 		}, "it signs another image"},
-		"one is missing":  {func(all []plan.Signature) []plan.Signature { return all[:1] }, "signedBy wants a signature, and there is none"},
+		"one is missing":  {func(all []plan.Signature) []plan.Signature { return all[:1] }, "signedBy requires a signature, and there is none"},
 		"all are missing": {func([]plan.Signature) []plan.Signature { return nil }, "no route to host"},
 	} {
 		q := full

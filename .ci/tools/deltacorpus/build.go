@@ -63,7 +63,7 @@ func runBuild(ctx context.Context, args []string, stderr io.Writer) error {
 	}
 	_, _ = fmt.Fprintf(stderr, "%d layers, %d pairs in %s\n", len(c.Layers), len(c.pairs()), b.dir)
 	if len(problems) > 0 {
-		return fmt.Errorf("%d series are incomplete; a registry may not offer an old version any more", len(problems))
+		return fmt.Errorf("%d series are incomplete; a registry may no longer offer an old version", len(problems))
 	}
 	return nil
 }

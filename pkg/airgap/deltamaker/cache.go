@@ -22,7 +22,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
-// cacheVersion changes when deltas of earlier versions are not to be used any more, or when blobs that were carried
+// cacheVersion changes when deltas of earlier versions must no longer be used, or when blobs that were carried
 // whole may have a delta now.
 const cacheVersion = 2
 

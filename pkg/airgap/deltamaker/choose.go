@@ -61,7 +61,7 @@ type oldImage struct {
 }
 
 // Changes returns the new blobs that may resemble something that the site has, in the order of the plan's
-// images. Old images whose manifests cannot be read any more are skipped.
+// images. Old images whose manifests can no longer be read are skipped.
 func (c *Chooser) Changes(ctx context.Context) ([]Change, error) {
 	contents, err := c.Plan.Contents()
 	if err != nil {
@@ -119,7 +119,7 @@ func (c *Chooser) indexSite() {
 		r := &c.Site.Repositories[i]
 		for _, b := range r.Blobs {
 			if c.has[b.Digest].Source != "" {
-				continue // repositories that the plan does not have any more have no source
+				continue // repositories that the plan no longer has have no source
 			}
 			c.has[b.Digest] = Candidate{archive.DeltaBase{Digest: b.Digest, Size: b.Size, Repository: r.Name}, sources[r.Name]}
 		}

@@ -252,7 +252,7 @@ func (m *maker) temporary() (*os.File, error) {
 
 func remove(f *os.File) {
 	if f != nil {
-		_ = f.Close()           // it is not needed any more
+		_ = f.Close()           // it is no longer needed
 		_ = os.Remove(f.Name()) // the same
 	}
 }

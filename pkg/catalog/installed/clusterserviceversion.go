@@ -121,7 +121,7 @@ func (r *record) properties(annotation string) {
 				r.Release = cmp.Or(r.Release, value.Release)
 			}
 		case "olm.maxOpenShiftVersion":
-			// A number in some bundles, although OLM wants a string.
+			// A number in some bundles, although OLM requires a string.
 			r.MaxOpenShift = strings.Trim(string(p.Value), `"`)
 		case "olm.gvk":
 			var value API

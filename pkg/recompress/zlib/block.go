@@ -53,7 +53,7 @@ func (b *block) compressesWell(input int) bool {
 }
 
 // write writes the block in the shortest of the three forms and starts a new one. The input
-// is what the block encodes, or nil if it is not known any more.
+// is what the block encodes, or nil if it is no longer known.
 func (b *block) write(to *bitWriter, input []byte, last bool) {
 	b.literals.counts[endOfBlock] = 1
 	b.literals.build(&b.builder)

@@ -31,7 +31,7 @@ type Output interface {
 	io.WriterAt
 }
 
-// Options are what Extract needs to know.
+// Options say where the images of a release are.
 type Options struct {
 	// Sources returns where the image of a component may be, best first: sources for the image.Reader.
 	Sources func(c *payload.Component) []string

@@ -118,7 +118,7 @@ func (i Identity) accepts(img Image, text string) error {
 	if signed.Identifier() == "" && i.Type != MatchRepository && i.Type != ExactRepository {
 		what = ", without a tag or digest, as cosign signs; signedIdentity matchRepository accepts that"
 	}
-	return fmt.Errorf("it names %q%s; the policy wants %s", text, what, i.wanted(img))
+	return fmt.Errorf("it names %q%s; the policy requires %s", text, what, i.wanted(img))
 }
 
 func (i Identity) matches(img Image, signed reference.Reference) bool {

@@ -193,7 +193,7 @@ func (r *Requirement) accepts(img Image, s cosign.Statement) error {
 	case s.Reference != "":
 		return r.Identity.accepts(img, s.Reference)
 	case !r.Identity.acceptsUnnamed(img):
-		return fmt.Errorf("it names only the digest, and the policy wants %s; name the image by its digest", r.Identity.wanted(img))
+		return fmt.Errorf("it names only the digest, and the policy requires %s; name the image by its digest", r.Identity.wanted(img))
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (e *RefusedError) Error() string {
 	case e.Type == Reject:
 		return text + "it rejects every image there"
 	case len(e.Reasons) == 0:
-		return text + e.Type + " wants a signature, and there is none"
+		return text + e.Type + " requires a signature, and there is none"
 	}
 	lines := make([]string, len(e.Reasons))
 	for i, reason := range e.Reasons {

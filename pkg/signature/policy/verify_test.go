@@ -91,9 +91,9 @@ func TestSignatures(t *testing.T) {
 		want string
 	}{
 		"good":                  {[]Attachment{attach(key, good)}, ""},
-		"none":                  {nil, "sigstoreSigned wants a signature, and there is none"},
+		"none":                  {nil, "sigstoreSigned requires a signature, and there is none"},
 		"another image":         {[]Attachment{attach(key, simple(repository, digest.FromString("other")))}, "it signs another image, " + digest.FromString("other").String()},
-		"another repository":    {[]Attachment{attach(key, simple("quay.io/org/other", dImage))}, `it names "quay.io/org/other"; the policy wants quay.io/org/app`},
+		"another repository":    {[]Attachment{attach(key, simple("quay.io/org/other", dImage))}, `it names "quay.io/org/other"; the policy requires quay.io/org/app`},
 		"a tampered payload":    {[]Attachment{tampered}, "its payload does not match sha256:"},
 		"a swapped payload":     {[]Attachment{swapped}, "no key of the policy matches"},
 		"another type":          {[]Attachment{attach(key, []byte(strings.Replace(string(good), "cosign container", "atomic container", 1)))}, `type "atomic container`},

@@ -21,7 +21,7 @@ const prefix = "vnd.gantry.lease."
 // maxValue is the maximum length of an annotation, in bytes.
 const maxValue = 256
 
-// A Record is who has a lease, or wants it.
+// A Record is the holder of a lease, or a run that waits for it.
 type Record struct {
 	ID      string // random, new for each run
 	Host    string

@@ -18,12 +18,12 @@ func FuzzManifest(f *testing.F) {
 	layer := func(mediaType string) ocispec.Descriptor {
 		return ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromString(mediaType), Size: 9}
 	}
-	turn := Turn{
+	revision := Revision{
 		Name: "one", Number: 3, Runs: 40, Since: time.Unix(1700000000, 0).UTC(), LastRun: time.Unix(1800000000, 0).UTC(), Host: "h", User: "ü", From: FromArchive,
 		Plan: digest.FromString("p"), Record: digest.FromString("r"), Previous: digest.FromString("m"), MaxNestedPaths: 2,
 		Content: Content{1, 2, 3, 4, 5, 6, 7, 8, 9}, RecordLayer: layer(RecordType), PlanLayer: layer(PlanType),
 	}
-	raw, err := turn.manifest()
+	raw, err := revision.manifest()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -96,10 +96,10 @@ func FuzzTags(f *testing.F) {
 		if number < 1 || number > maxNumber {
 			return
 		}
-		turn := Turn{Name: name, Number: number}
-		list := listTags([]string{turn.Tag(), Tag(name)})
-		if len(list) != 1 || !list[0].Current || !list[0].Has(&turn) || list[0].Tag != Tag(name) || slices.Contains([]string{turn.Tag()}, Tag(name)) {
-			t.Errorf("%q: %q and %q are %+v", name, Tag(name), turn.Tag(), list)
+		revision := Revision{Name: name, Number: number}
+		list := listTags([]string{revision.Tag(), Tag(name)})
+		if len(list) != 1 || !list[0].Current || !list[0].Has(&revision) || list[0].Tag != Tag(name) || slices.Contains([]string{revision.Tag()}, Tag(name)) {
+			t.Errorf("%q: %q and %q are %+v", name, Tag(name), revision.Tag(), list)
 		}
 	})
 }

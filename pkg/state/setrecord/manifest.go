@@ -28,33 +28,33 @@ const (
 	maxText  = 256 << 20
 )
 
-// A field is a value of a turn as an annotation.
+// A field is a value of a revision as an annotation.
 type field struct {
 	name string
 	text string
-	// parse sets the value in a turn. Without an annotation, it gets "".
+	// parse sets the value in a revision. Without an annotation, it gets "".
 	parse func(string) error
 }
 
-// fields are the annotations of a turn. They are the only ones that a manifest of Gantry has, beside the time
-// under the name of the OCI image specification.
-func (t *Turn) fields() []field {
-	c := &t.Content
+// fields are the annotations of a revision. They are the only ones that a manifest of Gantry has, beside the time
+// under the name of the OCI image specification. The number has the name turn, since earlier versions read no other.
+func (r *Revision) fields() []field {
+	c := &r.Content
 	return []field{
-		{"name", t.Name, parseText(&t.Name, true)},
-		{"turn", strconv.Itoa(t.Number), parseNumber(&t.Number, 1)},
-		{"runs", strconv.Itoa(t.Runs), parseNumber(&t.Runs, 1)},
-		{"since", formatTime(t.Since), parseTime(&t.Since)},
-		{"last-run", formatTime(t.LastRun), parseTime(&t.LastRun)},
-		{"host", t.Host, parseText(&t.Host, false)},
-		{"user", t.User, parseText(&t.User, false)},
-		{"version", t.Version, parseText(&t.Version, false)},
-		{"from", string(t.From), parseOrigin(&t.From)},
-		{"configuration", string(t.Configuration), parseDigest(&t.Configuration, false)},
-		{"plan", string(t.Plan), parseDigest(&t.Plan, true)},
-		{"record", string(t.Record), parseDigest(&t.Record, true)},
-		{"previous", string(t.Previous), parseDigest(&t.Previous, false)},
-		{"max-nested-paths", optional(t.MaxNestedPaths), parseNumber(&t.MaxNestedPaths, 0)},
+		{"name", r.Name, parseText(&r.Name, true)},
+		{"turn", strconv.Itoa(r.Number), parseNumber(&r.Number, 1)},
+		{"runs", strconv.Itoa(r.Runs), parseNumber(&r.Runs, 1)},
+		{"since", formatTime(r.Since), parseTime(&r.Since)},
+		{"last-run", formatTime(r.LastRun), parseTime(&r.LastRun)},
+		{"host", r.Host, parseText(&r.Host, false)},
+		{"user", r.User, parseText(&r.User, false)},
+		{"version", r.Version, parseText(&r.Version, false)},
+		{"from", string(r.From), parseOrigin(&r.From)},
+		{"configuration", string(r.Configuration), parseDigest(&r.Configuration, false)},
+		{"plan", string(r.Plan), parseDigest(&r.Plan, true)},
+		{"record", string(r.Record), parseDigest(&r.Record, true)},
+		{"previous", string(r.Previous), parseDigest(&r.Previous, false)},
+		{"max-nested-paths", optional(r.MaxNestedPaths), parseNumber(&r.MaxNestedPaths, 0)},
 		{"catalogs", optional(c.Catalogs), parseNumber(&c.Catalogs, 0)},
 		{"packages", optional(c.Packages), parseNumber(&c.Packages, 0)},
 		{"releases", optional(c.Releases), parseNumber(&c.Releases, 0)},
@@ -67,10 +67,10 @@ func (t *Turn) fields() []field {
 	}
 }
 
-// manifest returns the manifest of the turn, the same for equal turns. The layers must be set.
-func (t *Turn) manifest() ([]byte, error) {
-	annotations := map[string]string{ocispec.AnnotationCreated: formatTime(t.LastRun)}
-	for _, f := range t.fields() {
+// manifest returns the manifest of the revision, the same for equal revisions. The layers must be set.
+func (r *Revision) manifest() ([]byte, error) {
+	annotations := map[string]string{ocispec.AnnotationCreated: formatTime(r.LastRun)}
+	for _, f := range r.fields() {
 		if f.text != "" {
 			annotations[annotation+f.name] = f.text
 		}
@@ -79,20 +79,20 @@ func (t *Turn) manifest() ([]byte, error) {
 	raw, err := json.Marshal(ocispec.Manifest{
 		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: Type,
 		Config:      ocispec.Descriptor{MediaType: config.MediaType, Digest: config.Digest, Size: config.Size},
-		Layers:      []ocispec.Descriptor{t.RecordLayer, t.PlanLayer},
+		Layers:      []ocispec.Descriptor{r.RecordLayer, r.PlanLayer},
 		Annotations: annotations,
 	})
 	if err == nil {
 		_, err = parseManifest(raw) // what is written can be read
 	}
 	if err != nil {
-		return nil, fmt.Errorf("making the manifest of image set %q: %w", t.Name, err)
+		return nil, fmt.Errorf("making the manifest of image set %q: %w", r.Name, err)
 	}
 	return raw, nil
 }
 
-// parseManifest returns the turn of a manifest, also in the form of manifest.DockerArtifact. Annotations that it does not know are ignored.
-func parseManifest(raw []byte) (*Turn, error) {
+// parseManifest returns the revision of a manifest, also in the form of manifest.DockerArtifact. Annotations that it does not know are ignored.
+func parseManifest(raw []byte) (*Revision, error) {
 	if len(raw) > maxManifest {
 		return nil, fmt.Errorf("its manifest has %d bytes, and the limit is %d", len(raw), maxManifest)
 	}
@@ -107,12 +107,13 @@ func parseManifest(raw []byte) (*Turn, error) {
 	case len(m.Layers) != 2:
 		return nil, fmt.Errorf("it has %d layers, and a record has two", len(m.Layers))
 	}
-	t := &Turn{Manifest: digest.FromBytes(raw)}
+	t := &Revision{Manifest: digest.FromBytes(raw)}
 	for _, f := range t.fields() {
 		if err := f.parse(m.Annotations[annotation+f.name]); err != nil {
 			return nil, fmt.Errorf("annotation %s%s: %w", annotation, f.name, err)
 		}
 	}
+	t.Turn = t.Number
 	var err error
 	if t.RecordLayer, err = parseLayer(&m, 0, RecordType); err == nil {
 		t.PlanLayer, err = parseLayer(&m, 1, PlanType)
@@ -227,7 +228,7 @@ func checkDigest(d digest.Digest) error {
 	return nil
 }
 
-// Visible returns a text for a field of a turn, such as Turn.User: without invisible characters, and cut off if
+// Visible returns a text for a field of a revision, such as Revision.User: without invisible characters, and cut off if
 // it is too long.
 func Visible(s string) string {
 	s = strings.ToValidUTF8(s, "?")

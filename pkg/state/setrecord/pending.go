@@ -25,7 +25,7 @@ const PendingType = "application/vnd.gantry.image-set.pending.v1"
 // do not know them read the records all the same.
 const pendingEnding = ".pending"
 
-// A Pending is a run that may have pushed content of a plan, and that no turn has. A run that pushes something writes it
+// A Pending is a run that may have pushed content of a plan, and that no revision has. A run that pushes something writes it
 // first, so that the content is known whenever the run ends, and removes it after its own record. It is an artifact with the
 // plan as its only layer. Its JSON is part of what gantry status docker://HOST -o json prints.
 type Pending struct {
@@ -52,9 +52,9 @@ func (p *Pending) Tag() string {
 	return "sha256-" + d.Encoded() + pendingEnding
 }
 
-// Turn returns what the run wants in the form of a turn, for OpenPlan.
-func (p *Pending) Turn() *Turn {
-	return &Turn{Name: p.Name, Number: 1, Runs: p.Runs, Since: p.Since, LastRun: p.Since, Host: p.Host, User: p.User, Version: p.Version, Plan: p.Plan, MaxNestedPaths: p.MaxNestedPaths, Manifest: p.Manifest, PlanLayer: p.PlanLayer}
+// Revision returns what the run pushes in the form of a revision, for OpenPlan.
+func (p *Pending) Revision() *Revision {
+	return &Revision{Name: p.Name, Number: 1, Runs: p.Runs, Since: p.Since, LastRun: p.Since, Host: p.Host, User: p.User, Version: p.Version, Plan: p.Plan, MaxNestedPaths: p.MaxNestedPaths, Manifest: p.Manifest, PlanLayer: p.PlanLayer}
 }
 
 // fields are the annotations.
@@ -72,9 +72,9 @@ func (p *Pending) fields() []field {
 }
 
 // Announce writes that a run is going to push the content of a plan. p has the name of the image set and what describes the
-// run; Announce returns it with the rest. It writes nothing and returns nil if the current turn, which may be nil, has
+// run; Announce returns it with the rest. It writes nothing and returns nil if the current revision, which may be nil, has
 // the same plan.
-func Announce(ctx context.Context, w Writer, store Store, p Pending, current *Turn, plan func(io.Writer) error) (*Pending, error) {
+func Announce(ctx context.Context, w Writer, store Store, p Pending, current *Revision, plan func(io.Writer) error) (*Pending, error) {
 	var err error
 	if p.Plan, err = digestOf(plan); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/manifest"
 )
 
-func announce(t *testing.T, m *memory, name, plan string, current *Turn) *Pending {
+func announce(t *testing.T, m *memory, name, plan string, current *Revision) *Pending {
 	t.Helper()
 	run := Pending{Name: name, Since: time.Unix(1700000000, 0).UTC(), Host: "h", MaxNestedPaths: 2}
 	if current != nil {
@@ -31,7 +31,7 @@ func announce(t *testing.T, m *memory, name, plan string, current *Turn) *Pendin
 }
 
 // TestPending checks what a run writes before it pushes: it is read back in both forms, is no image set for versions that
-// do not know it, and is not written for the plan of the current turn.
+// do not know it, and is not written for the plan of the current revision.
 func TestPending(t *testing.T) {
 	for _, docker := range []bool{false, true} {
 		m := newMemory()
@@ -40,18 +40,18 @@ func TestPending(t *testing.T) {
 			t.Fatal(all, err)
 		}
 		first := announce(t, m, "two words", "plan 1", nil)
-		turn := write(t, m, "two words", nil, record("a"), "plan 1")
-		second := announce(t, m, "two words", "plan 2", turn)
+		revision := write(t, m, "two words", nil, record("a"), "plan 1")
+		second := announce(t, m, "two words", "plan 2", revision)
 		if second.Runs != 1 || first.Tag() == second.Tag() || first.Tag() == announce(t, m, "x", "plan 1", nil).Tag() {
 			t.Errorf("%+v %+v", first, second)
 		}
 		m.requests = 0
-		turn.MaxNestedPaths = 2
-		if got := announce(t, m, "two words", "plan 1", turn); got != nil || m.requests != 0 {
+		revision.MaxNestedPaths = 2
+		if got := announce(t, m, "two words", "plan 1", revision); got != nil || m.requests != 0 {
 			t.Errorf("%+v after %d requests", got, m.requests)
 		}
 		sets, err := List(t.Context(), m)
-		if err != nil || len(sets) != 1 || !sets[0].Has(turn) && sets[0].Tag != Tag("two words") {
+		if err != nil || len(sets) != 1 || !sets[0].Has(revision) && sets[0].Tag != Tag("two words") {
 			t.Errorf("%+v, %v", sets, err)
 		}
 		all, err := AllPending(t.Context(), m)
@@ -67,7 +67,7 @@ func TestPending(t *testing.T) {
 				if diff := cmp.Diff(*second, all[i]); diff != "" {
 					t.Error(diff)
 				}
-				if got := readPlan(t, m, all[i].Turn()); got != "plan 2" {
+				if got := readPlan(t, m, all[i].Revision()); got != "plan 2" {
 					t.Errorf("the plan %q", got)
 				}
 			}

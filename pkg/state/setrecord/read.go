@@ -39,14 +39,14 @@ func List(ctx context.Context, r Reader) ([]Listed, error) {
 	return listTags(tags), nil
 }
 
-// Current returns the current turn of each image set, sorted by name. A record that cannot be read does not
+// Current returns the current revision of each image set, sorted by name. A record that cannot be read does not
 // prevent reading the others: Current then returns these and an error.
-func Current(ctx context.Context, r Reader) ([]Turn, error) {
+func Current(ctx context.Context, r Reader) ([]Revision, error) {
 	sets, err := List(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	var all []Turn
+	var all []Revision
 	var failed []error
 	for i := range sets {
 		switch t, err := CurrentOf(ctx, r, &sets[i]); {
@@ -58,40 +58,40 @@ func Current(ctx context.Context, r Reader) ([]Turn, error) {
 			all = append(all, *t)
 		}
 	}
-	slices.SortFunc(all, compareTurns)
+	slices.SortFunc(all, compareRevisions)
 	return all, errors.Join(failed...)
 }
 
 // Last returns the last run of an image set, by its tag.
-func Last(ctx context.Context, r Reader, name string) (*Turn, error) {
-	return readTurn(ctx, r, Tag(name), Tag(name))
+func Last(ctx context.Context, r Reader, name string) (*Revision, error) {
+	return readRevision(ctx, r, Tag(name), Tag(name))
 }
 
-// CurrentOf returns the current turn of an image set: the one of its tag, or a newer one, whose run ended
+// CurrentOf returns the current revision of an image set: the one of its tag, or a newer one, whose run ended
 // before it could move that tag.
-func CurrentOf(ctx context.Context, r Reader, set *Listed) (*Turn, error) {
+func CurrentOf(ctx context.Context, r Reader, set *Listed) (*Revision, error) {
 	number, _ := set.Newest()
 	if set.Current {
-		t, err := readTurn(ctx, r, set.Tag, set.Tag)
+		t, err := readRevision(ctx, r, set.Tag, set.Tag)
 		if err == nil && t.Number >= number || number == 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return t, err
 		}
 	}
-	return readTurn(ctx, r, set.turns[len(set.turns)-1].String(), set.Tag)
+	return readRevision(ctx, r, set.revisions[len(set.revisions)-1].String(), set.Tag)
 }
 
-// History returns all turns of an image set, the oldest first. The last one is the current turn.
-func History(ctx context.Context, r Reader, set *Listed) ([]Turn, error) {
+// History returns all revisions of an image set, the oldest first. The last one is the current revision.
+func History(ctx context.Context, r Reader, set *Listed) ([]Revision, error) {
 	current, err := CurrentOf(ctx, r, set)
 	if err != nil {
 		return nil, err
 	}
-	all := []Turn{*current}
-	for _, tag := range set.turns {
+	all := []Revision{*current}
+	for _, tag := range set.revisions {
 		if tag.String() == current.Tag() {
 			continue
 		}
-		t, err := readTurn(ctx, r, tag.String(), set.Tag)
+		t, err := readRevision(ctx, r, tag.String(), set.Tag)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed since the list was read
 		}
@@ -100,12 +100,12 @@ func History(ctx context.Context, r Reader, set *Listed) ([]Turn, error) {
 		}
 		all = append(all, *t)
 	}
-	slices.SortStableFunc(all, compareTurns)
+	slices.SortStableFunc(all, compareRevisions)
 	return all, nil
 }
 
-// readTurn reads the manifest with a tag, which must be one of the image set with the tag set.
-func readTurn(ctx context.Context, r Reader, tag, set string) (*Turn, error) {
+// readRevision reads the manifest with a tag, which must be one of the image set with the tag set.
+func readRevision(ctx context.Context, r Reader, tag, set string) (*Revision, error) {
 	_, raw, err := r.Manifest(ctx, tag)
 	if err != nil {
 		return nil, fmt.Errorf("reading the record %s: %w", tag, err)
@@ -124,9 +124,9 @@ func readTurn(ctx context.Context, r Reader, tag, set string) (*Turn, error) {
 	return t, nil
 }
 
-// ReadRecord reads what arrived in a turn. Its references have the name of the mirror. Runs is the one of the
-// turn.
-func ReadRecord(ctx context.Context, r Reader, t *Turn) (*state.Record, error) {
+// ReadRecord reads what arrived in a revision. Its references have the name of the mirror. Runs is the one of the
+// revision.
+func ReadRecord(ctx context.Context, r Reader, t *Revision) (*state.Record, error) {
 	text, err := open(ctx, r, t.RecordLayer, t)
 	if err != nil {
 		return nil, err
@@ -140,13 +140,13 @@ func ReadRecord(ctx context.Context, r Reader, t *Turn) (*state.Record, error) {
 	return record, nil
 }
 
-// OpenPlan opens the JSON of the plan of a turn. Its length and digest are verified when it is read to its
+// OpenPlan opens the JSON of the plan of a revision. Its length and digest are verified when it is read to its
 // end.
-func OpenPlan(ctx context.Context, r Reader, t *Turn) (io.ReadCloser, error) {
+func OpenPlan(ctx context.Context, r Reader, t *Revision) (io.ReadCloser, error) {
 	return open(ctx, r, t.PlanLayer, t)
 }
 
-func open(ctx context.Context, r Reader, layer ocispec.Descriptor, t *Turn) (io.ReadCloser, error) {
+func open(ctx context.Context, r Reader, layer ocispec.Descriptor, t *Revision) (io.ReadCloser, error) {
 	want := t.Plan
 	if layer.MediaType == RecordType {
 		want = t.Record

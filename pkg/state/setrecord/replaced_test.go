@@ -13,10 +13,10 @@ import (
 func TestReplaced(t *testing.T) {
 	m := newMemory()
 	stored := map[digest.Digest][]byte{}
-	run := func(before *Turn, plan string) *Turn {
-		turn := write(t, m, "one", before, record("a"), plan)
-		stored[turn.Manifest] = m.tags["one"]
-		return turn
+	run := func(before *Revision, plan string) *Revision {
+		revision := write(t, m, "one", before, record("a"), plan)
+		stored[revision.Manifest] = m.tags["one"]
+		return revision
 	}
 	manifest := func(_ context.Context, d digest.Digest) ([]byte, error) {
 		if raw := stored[d]; raw != nil {
@@ -29,10 +29,10 @@ func TestReplaced(t *testing.T) {
 	third := run(second, "plan 1")
 	fourth := run(third, "plan 2")
 	fifth := run(fourth, "plan 2")
-	turns := []Turn{*first, *fifth}
+	revisions := []Revision{*first, *fifth}
 	for _, c := range []struct {
 		name string
-		gone *Turn
+		gone *Revision
 		want []digest.Digest
 	}{
 		{"all", nil, []digest.Digest{second.Manifest, third.Manifest, fourth.Manifest}},
@@ -41,7 +41,7 @@ func TestReplaced(t *testing.T) {
 		if c.gone != nil {
 			delete(stored, c.gone.Manifest)
 		}
-		got, err := Replaced(t.Context(), turns, manifest)
+		got, err := Replaced(t.Context(), revisions, manifest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestReplaced(t *testing.T) {
 			continue
 		}
 		stored[c.gone.Manifest] = []byte("{")
-		if got, err = Replaced(t.Context(), turns, manifest); err != nil || len(got) != 1 {
+		if got, err = Replaced(t.Context(), revisions, manifest); err != nil || len(got) != 1 {
 			t.Errorf("a manifest of another program: %v, %v", got, err)
 		}
 	}

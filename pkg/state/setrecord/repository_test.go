@@ -138,15 +138,15 @@ func text(s string) func(io.Writer) error {
 }
 
 // write records a run of an image set.
-func write(t *testing.T, m *memory, name string, before *Turn, r *state.Record, plan string) *Turn {
+func write(t *testing.T, m *memory, name string, before *Revision, r *state.Record, plan string) *Revision {
 	t.Helper()
-	run := Turn{
+	run := Revision{
 		Name: name, LastRun: time.Date(2026, 11, 23, 12, m.requests, 0, 0, time.UTC), Host: "host", User: "user", Version: "v1",
 		From: FromConfiguration, Configuration: digest.FromString("c"), Content: Content{Catalogs: 1, Bytes: 1 << 40},
 	}
-	turn, err := Write(t.Context(), m, store{}, run, before, r, text(plan))
+	revision, err := Write(t.Context(), m, store{}, run, before, r, text(plan))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return turn
+	return revision
 }

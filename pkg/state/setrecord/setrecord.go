@@ -6,13 +6,13 @@
 // keeps a copy.
 //
 // A record is an OCI artifact of the type [Type] with two layers: what arrived ([state.Record]) and the plan,
-// that is everything the image set wants. Both are JSON, compressed with gzip. What a list of image sets shows
-// is in annotations of the manifest, so that the layers need not be read: see [Turn].
+// that is everything that the image set lists. Both are JSON, compressed with gzip. What a list of image sets shows
+// is in annotations of the manifest, so that the layers need not be read: see [Revision].
 //
-// Each change of record or plan is a turn with a number. The tag NAME.tNUMBER.DIGITS is the manifest that
-// began a turn; DIGITS are the first digits of the digest of its content, so that the list of tags alone
+// Each change of record or plan is a revision with a number. The tag NAME.tNUMBER.DIGITS is the manifest that
+// began a revision; DIGITS are the first digits of the digest of its content, so that the list of tags alone
 // shows whether something changed. The tag NAME is the manifest of the last run. A run that changes nothing
-// writes only that manifest again. Turns before the current one show what Gantry put into the mirror earlier.
+// writes only that manifest again. Revisions before the current one show what Gantry put into the mirror earlier.
 //
 // A record names repositories relative to the mirror, so it is the same for every name of the registry, and
 // cannot send clusters to another one. Everything that is read is limited, and checked field by field.
@@ -20,6 +20,7 @@ package setrecord
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -37,15 +38,17 @@ const (
 	PlanType   = "application/vnd.gantry.image-set.plan.v1+json+gzip"
 )
 
-// A Turn is what one image set has in a mirror, and what it wants, until one of the two changes. It is
-// read from the manifest of the turn. Its JSON is part of what gantry status docker://HOST -o json prints.
-type Turn struct {
+// A Revision is what one image set has in a mirror, and its plan, until one of the two changes. It is
+// read from the manifest of the revision. Its JSON is part of what gantry status docker://HOST -o json prints.
+type Revision struct {
 	// Name is the name of the image set.
 	Name string `json:"name"`
-	// Number counts the turns of the image set from 1, and Runs all of its runs.
-	Number int `json:"turn"`
+	// Number counts the revisions of the image set from 1, and Runs all of its runs.
+	Number int `json:"revision"`
 	Runs   int `json:"runs"`
-	// Since is when the turn began, LastRun when the manifest was written. Both are UTC, in full seconds.
+	// Deprecated: Turn is Number under the key of earlier versions, which read no other in the files of workspaces.
+	Turn int `json:"turn"`
+	// Since is when the revision began, LastRun when the manifest was written. Both are UTC, in full seconds.
 	Since   time.Time `json:"since"`
 	LastRun time.Time `json:"lastRun"`
 	// Host, User and Version (of Gantry) wrote the manifest; "" if unknown.
@@ -66,7 +69,7 @@ type Turn struct {
 
 	// Previous is the manifest that the tag of the name had before; "" for the first. It may have no tag.
 	Previous digest.Digest `json:"previous,omitempty"`
-	// Manifest is the digest of the manifest that the turn was read from.
+	// Manifest is the digest of the manifest that the revision was read from.
 	Manifest digest.Digest `json:"manifest"`
 	// RecordLayer and PlanLayer are the compressed layers.
 	RecordLayer ocispec.Descriptor `json:"recordLayer"`
@@ -83,8 +86,8 @@ const (
 	FromArchive       Origin = "archive"
 )
 
-// Content is a summary of the plan of a turn. Missing is how many images of the plan were not in the mirror
-// when the turn was written, and Withheld how many catalogs and releases were not published for that reason.
+// Content is a summary of the plan of a revision. Missing is how many images of the plan were not in the mirror
+// when the revision was written, and Withheld how many catalogs and releases were not published for that reason.
 type Content struct {
 	Catalogs int   `json:"catalogs"`
 	Packages int   `json:"packages"`
@@ -97,24 +100,34 @@ type Content struct {
 	Withheld int   `json:"withheld,omitempty"`
 }
 
-// Tag returns the tag of the turn.
-func (t *Turn) Tag() string {
-	return fmt.Sprintf("%s.t%d.%s", Tag(t.Name), t.Number, t.Digits())
+// Tag returns the tag of the revision.
+func (r *Revision) Tag() string {
+	return fmt.Sprintf("%s.t%d.%s", Tag(r.Name), r.Number, r.Digits())
 }
 
-// Digits are the first digits of the digest of what the turn is about: record, plan and how repositories are
+// Digits are the first digits of the digest of what the revision is about: record, plan and how repositories are
 // named.
-func (t *Turn) Digits() string {
-	text := fmt.Sprintf("%s\n%s\n%d\n", t.Record, t.Plan, t.MaxNestedPaths)
+func (r *Revision) Digits() string {
+	text := fmt.Sprintf("%s\n%s\n%d\n", r.Record, r.Plan, r.MaxNestedPaths)
 	return digest.FromString(text).Encoded()[:digits]
 }
 
-// SameContent reports whether two turns have the same record and plan.
-func (t *Turn) SameContent(other *Turn) bool {
-	return t.Record == other.Record && t.Plan == other.Plan && t.MaxNestedPaths == other.MaxNestedPaths
+// SameContent reports whether two revisions have the same record and plan.
+func (r *Revision) SameContent(other *Revision) bool {
+	return r.Record == other.Record && r.Plan == other.Plan && r.MaxNestedPaths == other.MaxNestedPaths
 }
 
-// compareTurns orders turns by image set, then by number, then by digits.
-func compareTurns(a, b Turn) int {
+// ParseRevision returns a revision from its JSON, which this or an earlier version wrote.
+func ParseRevision(text []byte) (*Revision, error) {
+	r := &Revision{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("reading a revision: %w", err)
+	}
+	r.Number = cmp.Or(r.Number, r.Turn)
+	return r, nil
+}
+
+// compareRevisions orders revisions by image set, then by number, then by digits.
+func compareRevisions(a, b Revision) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Number, b.Number), cmp.Compare(a.Digits(), b.Digits()))
 }

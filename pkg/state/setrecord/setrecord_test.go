@@ -1,6 +1,8 @@
 package setrecord
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -16,9 +18,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
-func readPlan(t *testing.T, m *memory, turn *Turn) string {
+func readPlan(t *testing.T, m *memory, revision *Revision) string {
 	t.Helper()
-	r, err := OpenPlan(t.Context(), m, turn)
+	r, err := OpenPlan(t.Context(), m, revision)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +47,7 @@ func TestWriteAndRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Turn{*second, *other}, current); diff != "" {
+	if diff := cmp.Diff([]Revision{*second, *other}, current); diff != "" {
 		t.Error(diff)
 	}
 	sets, err := List(t.Context(), m)
@@ -53,18 +55,18 @@ func TestWriteAndRead(t *testing.T) {
 		t.Fatal(sets, err)
 	}
 	if !sets[0].Has(second) || sets[0].Has(first) || sets[0].Has(other) {
-		t.Errorf("the list %+v does not have just the newest turn", sets[0])
+		t.Errorf("the list %+v does not have just the newest revision", sets[0])
 	}
 	history, err := History(t.Context(), m, &sets[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Turn{*first, *second}, history); diff != "" {
+	if diff := cmp.Diff([]Revision{*first, *second}, history); diff != "" {
 		t.Error(diff)
 	}
 	for i, want := range []string{"plan 1", "plan 2"} {
 		if got := readPlan(t, m, &history[i]); got != want {
-			t.Errorf("turn %d has the plan %q, want %q", i+1, got, want)
+			t.Errorf("revision %d has the plan %q, want %q", i+1, got, want)
 		}
 	}
 	// The same record by another name of the mirror.
@@ -93,7 +95,7 @@ func TestDockerForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Turn{*second}, current); diff != "" {
+	if diff := cmp.Diff([]Revision{*second}, current); diff != "" {
 		t.Error(diff)
 	}
 	if got := readPlan(t, m, &current[0]); got != "plan 2" || current[0].Previous != first.Manifest || digest.FromBytes(m.tags["one"]) != second.Manifest {
@@ -117,15 +119,33 @@ func TestLostLayersAreWrittenAgain(t *testing.T) {
 	clear(m.blobs)
 	again := write(t, m, "one", first, record("a"), "plan")
 	if again.Number != 1 || again.Tag() != first.Tag() {
-		t.Errorf("the turn is %s, want %s", again.Tag(), first.Tag())
+		t.Errorf("the revision is %s, want %s", again.Tag(), first.Tag())
 	}
 	if got := readPlan(t, m, again); got != "plan" {
 		t.Errorf("the plan is %q", got)
 	}
 }
 
-// A run that was killed after it began a turn has begun it.
-func TestNewestTurnApplies(t *testing.T) {
+// TestParseRevision reads the JSON of this version and of one that had only the key turn.
+func TestParseRevision(t *testing.T) {
+	m := newMemory()
+	second := write(t, m, "one", write(t, m, "one", nil, record("a"), "plan 1"), record("a"), "plan 2")
+	text, err := json.Marshal(second)
+	if err != nil || !bytes.Contains(text, []byte(`"revision":2,"runs":2,"turn":2,`)) {
+		t.Fatalf("%s, %v", text, err)
+	}
+	for _, text := range []string{string(text), strings.Replace(string(text), `"revision":2,`, "", 1)} {
+		if got, err := ParseRevision([]byte(text)); err != nil || cmp.Diff(second, got) != "" {
+			t.Errorf("%s: %v\n%s", text, err, cmp.Diff(second, got))
+		}
+	}
+	if got, err := ParseRevision([]byte(`[]`)); err == nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A run that was killed after it began a revision has begun it.
+func TestNewestRevisionApplies(t *testing.T) {
 	m := newMemory()
 	first := write(t, m, "one", nil, record("a"), "plan 1")
 	old := m.tags["one"]
@@ -148,7 +168,7 @@ func TestReadRefuses(t *testing.T) {
 		"negative number": func(m *memory) { m.tags["one"] = replace(m.tags["one"], `set.turn":"1"`, `set.turn":"-1"`) },
 		"invisible text":  func(m *memory) { m.tags["one"] = replace(m.tags["one"], `"user"`, `"u\u001b[1m"`) },
 		"not JSON":        func(m *memory) { m.tags["one"] = []byte("{") },
-		"a wrong turn": func(m *memory) {
+		"a wrong revision": func(m *memory) {
 			delete(m.tags, "one")
 			m.tags["one.t2.0123456789ab"] = slices.Collect(maps.Values(m.tags))[0]
 		},
@@ -161,7 +181,7 @@ func TestReadRefuses(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s: it was read", name)
 		}
-		if name != "a wrong turn" && (len(current) != 1 || current[0].Name != "other") {
+		if name != "a wrong revision" && (len(current) != 1 || current[0].Name != "other") {
 			t.Errorf("%s: the other image set was not read: %v", name, current)
 		}
 	}
@@ -217,8 +237,8 @@ func TestReadRecordRefuses(t *testing.T) {
 
 func TestTextLimits(t *testing.T) {
 	m := newMemory()
-	turn := write(t, m, "one", nil, record("a"), "plan")
-	wrong := *turn
+	revision := write(t, m, "one", nil, record("a"), "plan")
+	wrong := *revision
 	wrong.Plan = digest.FromString("another plan")
 	r, err := OpenPlan(t.Context(), m, &wrong)
 	if err != nil {
@@ -227,7 +247,7 @@ func TestTextLimits(t *testing.T) {
 	if _, err := io.ReadAll(r); err == nil {
 		t.Error("a plan with another digest was read")
 	}
-	if r, err = OpenPlan(t.Context(), m, turn); err != nil {
+	if r, err = OpenPlan(t.Context(), m, revision); err != nil {
 		t.Fatal(err)
 	}
 	r.(*textReader).left = 3
@@ -252,9 +272,9 @@ func TestTag(t *testing.T) {
 		if !strings.HasPrefix(got, want) || (got == name) != (want == name) {
 			t.Errorf("Tag(%q) is %q, want it to begin with %q", name, got, want)
 		}
-		turn := Turn{Name: name, Number: maxNumber}
-		if parsed, ok := parseTurnTag(turn.Tag()); !ok || parsed.set != got || len(turn.Tag()) > maxTag {
-			t.Errorf("the tag of a turn of %q is %q", name, turn.Tag())
+		revision := Revision{Name: name, Number: maxNumber}
+		if parsed, ok := parseRevisionTag(revision.Tag()); !ok || parsed.set != got || len(revision.Tag()) > maxTag {
+			t.Errorf("the tag of a revision of %q is %q", name, revision.Tag())
 		}
 	}
 	if got := listTags([]string{"sha256-" + strings.Repeat("0", 64) + ".sig", "sha256-" + strings.Repeat("0", 64)}); len(got) != 0 {

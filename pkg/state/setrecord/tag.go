@@ -15,17 +15,17 @@ import (
 const (
 	maxName = 255 // bytes of the name of an image set
 	maxTag  = 128 // of a tag
-	digits  = 12  // hexadecimal digits in the tag of a turn
-	// maxNumber is the highest number of a turn.
+	digits  = 12  // hexadecimal digits in the tag of a revision
+	// maxNumber is the highest number of a revision.
 	maxNumber = 1 << 30
-	// turnLength is how long the part of a tag may be that follows the name: ".t1073741824." and digits.
-	turnLength = len(".t1073741824.") + digits
+	// revisionLength is how long the part of a tag may be that follows the name: ".t1073741824." and digits.
+	revisionLength = len(".t1073741824.") + digits
 )
 
 // Tag returns the tag for the name of an image set: the name if it is a tag, or a tag made of it and a hash.
 func Tag(name string) string {
-	if len(name) <= maxTag-turnLength && reference.IsTag(name) && !isOther(name) {
-		if _, ok := parseTurnTag(name); !ok {
+	if len(name) <= maxTag-revisionLength && reference.IsTag(name) && !isOther(name) {
+		if _, ok := parseRevisionTag(name); !ok {
 			return name
 		}
 	}
@@ -39,7 +39,7 @@ func Tag(name string) string {
 		tag = "_" + tag
 	}
 	hash := "-" + reference.ShortHash(name)
-	return tag[:min(len(tag), maxTag-turnLength-len(hash))] + hash
+	return tag[:min(len(tag), maxTag-revisionLength-len(hash))] + hash
 }
 
 // isOther reports whether a tag belongs to no image set: clients that sign a manifest, or list its referrers,
@@ -49,18 +49,18 @@ func isOther(tag string) bool {
 	return ok && len(hex) >= 64 && strings.Trim(hex[:64], "0123456789abcdef") == ""
 }
 
-// A turnTag is the tag of a turn in its parts.
-type turnTag struct {
+// A revisionTag is the tag of a revision in its parts.
+type revisionTag struct {
 	set    string // the tag of the image set
 	number int
 	digits string
 }
 
-func (t turnTag) String() string { return fmt.Sprintf("%s.t%d.%s", t.set, t.number, t.digits) }
+func (t revisionTag) String() string { return fmt.Sprintf("%s.t%d.%s", t.set, t.number, t.digits) }
 
-// parseTurnTag returns the parts of a tag that belongs to a turn.
-func parseTurnTag(tag string) (turnTag, bool) {
-	var t turnTag
+// parseRevisionTag returns the parts of a tag that belongs to a revision.
+func parseRevisionTag(tag string) (revisionTag, bool) {
+	var t revisionTag
 	at := strings.LastIndexByte(tag, '.')
 	if at < 0 {
 		return t, false
@@ -82,26 +82,26 @@ func parseTurnTag(tag string) (turnTag, bool) {
 
 // A Listed is an image set by the tags of the mirror.
 type Listed struct {
-	// Tag is the one of the image set. It may be missing: then Current is false, and the newest turn applies.
-	Tag     string
-	Current bool
-	turns   []turnTag // sorted by number
+	// Tag is the one of the image set. It may be missing: then Current is false, and the newest revision applies.
+	Tag       string
+	Current   bool
+	revisions []revisionTag // sorted by number
 }
 
-// Newest returns the number of the newest turn and its digits. The number is 0 if there are none.
+// Newest returns the number of the newest revision and its digits. The number is 0 if there are none.
 func (l *Listed) Newest() (number int, digits string) {
-	if len(l.turns) == 0 {
+	if len(l.revisions) == 0 {
 		return 0, ""
 	}
-	last := l.turns[len(l.turns)-1]
+	last := l.revisions[len(l.revisions)-1]
 	return last.number, last.digits
 }
 
-// Has reports whether the list has a turn as the newest of its image set, and as the only one with its number:
+// Has reports whether the list has a revision as the newest of its image set, and as the only one with its number:
 // then it is what the mirror has of the image set.
-func (l *Listed) Has(t *Turn) bool {
-	n := len(l.turns)
-	return n > 0 && l.turns[n-1].String() == t.Tag() && (n == 1 || l.turns[n-2].number != t.Number)
+func (l *Listed) Has(t *Revision) bool {
+	n := len(l.revisions)
+	return n > 0 && l.revisions[n-1].String() == t.Tag() && (n == 1 || l.revisions[n-2].number != t.Number)
 }
 
 // listTags returns the image sets of a list of tags, sorted by tag.
@@ -114,19 +114,19 @@ func listTags(tags []string) []Listed {
 		return sets[tag]
 	}
 	for _, tag := range tags {
-		if t, ok := parseTurnTag(tag); ok {
+		if t, ok := parseRevisionTag(tag); ok {
 			s := get(t.set)
-			s.turns = append(s.turns, t)
+			s.revisions = append(s.revisions, t)
 		} else if !isOther(tag) {
 			get(tag).Current = true
 		}
 	}
 	list := make([]Listed, 0, len(sets))
 	for _, s := range sets {
-		slices.SortFunc(s.turns, func(a, b turnTag) int {
+		slices.SortFunc(s.revisions, func(a, b revisionTag) int {
 			return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.digits, b.digits))
 		})
-		s.turns = slices.Compact(s.turns)
+		s.revisions = slices.Compact(s.revisions)
 		list = append(list, *s)
 	}
 	slices.SortFunc(list, func(a, b Listed) int { return cmp.Compare(a.Tag, b.Tag) })

@@ -32,14 +32,14 @@ type Store interface {
 	Blob(ctx context.Context, desc ocispec.Descriptor, offset int64) (io.ReadCloser, error)
 }
 
-// ErrIncomplete means that the repository no longer has the layers of an earlier turn.
+// ErrIncomplete means that the repository no longer has the layers of an earlier revision.
 var ErrIncomplete = errors.New("the mirror does not have the content of the record")
 
 // Write records a run. t has the name of the image set, LastRun, and what describes the run; Write returns
-// it with the rest. If t has Runs, no run is counted: the last one is recorded again, without what was deleted. before is the current turn of the image set, nil if there is none. If record and plan are
+// it with the rest. If t has Runs, no run is counted: the last one is recorded again, without what was deleted. before is the current revision of the image set, nil if there is none. If record and plan are
 // those of before, only the manifest of the last run is written. plan writes the JSON of the plan and may be
 // called twice.
-func Write(ctx context.Context, w Writer, store Store, t Turn, before *Turn, record *state.Record, plan func(io.Writer) error) (*Turn, error) {
+func Write(ctx context.Context, w Writer, store Store, t Revision, before *Revision, record *state.Record, plan func(io.Writer) error) (*Revision, error) {
 	host, prefix := w.Mirror()
 	r, err := neutral(record, host, prefix)
 	if err != nil {
@@ -74,7 +74,7 @@ func Write(ctx context.Context, w Writer, store Store, t Turn, before *Turn, rec
 	if err := putLayers(ctx, w, store, []layer{{&t.RecordLayer, RecordType, r.Write}, {&t.PlanLayer, PlanType, plan}}); err != nil {
 		return nil, err
 	}
-	// A run that ends between the two has begun the turn: see CurrentOf.
+	// A run that ends between the two has begun the revision: see CurrentOf.
 	if err := putManifest(ctx, w, &t, t.Tag()); err != nil {
 		return nil, err
 	}
@@ -113,7 +113,8 @@ func putLayers(ctx context.Context, w Writer, store Store, layers []layer) (err 
 	return nil
 }
 
-func putManifest(ctx context.Context, w Writer, t *Turn, tag string) error {
+func putManifest(ctx context.Context, w Writer, t *Revision, tag string) error {
+	t.Turn = t.Number
 	raw, err := t.manifest()
 	if err != nil {
 		return err

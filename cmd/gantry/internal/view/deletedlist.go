@@ -21,7 +21,7 @@ func DeletedList(r *removal.DeleteResult, how string) string {
 		p := r.Plan
 		fmt.Fprintf(&b, "To delete from %s: %s.\n", r.Mirror, sums("%s and %s in %s, %s that nothing else needs", p.Totals.Manifests, p.Totals.Tags, p.Totals.Repositories, p.Totals.Bytes))
 	case d == nil && len(r.Stays) > 0:
-		fmt.Fprintf(&b, "Nothing was deleted from %s: what the mirror has of the list is wanted.\n", r.Mirror)
+		fmt.Fprintf(&b, "Nothing was deleted from %s: what the mirror has of the list is needed.\n", r.Mirror)
 	case d == nil:
 		fmt.Fprintf(&b, "Nothing to delete from %s: the mirror has none of the listed images.\n", r.Mirror)
 	default:

@@ -17,27 +17,27 @@ func MirrorState(s *report.MirrorState, width int) string {
 	}
 	var b strings.Builder
 	t := newTable(&b, width)
-	fmt.Fprintln(t, "IMAGE SET\tLAST RUN\tBY\tFROM\tTURN\tRUNS\tCONTENT")
-	row := func(name string, turn *setrecord.Turn) {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%d\t%s\n", OneLine(name), turn.LastRun.Format(time.RFC3339), OneLine(whoRan(turn)), origin(turn), turn.Number, turn.Runs, setContent(turn.Content))
+	fmt.Fprintln(t, "IMAGE SET\tLAST RUN\tBY\tFROM\tREVISION\tRUNS\tCONTENT")
+	row := func(name string, revision *setrecord.Revision) {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%d\t%s\n", OneLine(name), revision.LastRun.Format(time.RFC3339), OneLine(whoRan(revision)), origin(revision), revision.Number, revision.Runs, setContent(revision.Content))
 	}
 	for i := range s.ImageSets {
 		set := &s.ImageSets[i]
-		row(set.Name, &set.Turn)
-		for j := range set.Turns {
-			row("", &set.Turns[j])
+		row(set.Name, &set.Revision)
+		for j := range set.Revisions {
+			row("", &set.Revisions[j])
 		}
 	}
 	_ = t.Flush() // into memory
 	for i := range s.Pending {
 		run := &s.Pending[i]
-		fmt.Fprintf(&b, "\nA run of %s by %s has begun to push at %s, and has no record: it is running, or was killed. Run it again.\n", OneLine(run.Name), OneLine(whoRan(run.Turn())), run.Since.Format(time.RFC3339))
+		fmt.Fprintf(&b, "\nA run of %s by %s has begun to push at %s, and has no record: it is running, or was killed. Run it again.\n", OneLine(run.Name), OneLine(whoRan(run.Revision())), run.Since.Format(time.RFC3339))
 	}
 	return Trimmed(b.String())
 }
 
 // whoRan returns "user@host", or "-" if neither is known.
-func whoRan(t *setrecord.Turn) string {
+func whoRan(t *setrecord.Revision) string {
 	if t.User == "" && t.Host == "" {
 		return "-"
 	}
@@ -45,7 +45,7 @@ func whoRan(t *setrecord.Turn) string {
 }
 
 // origin returns what a plan was made from, with the digest of the configuration or of the plan.
-func origin(t *setrecord.Turn) string {
+func origin(t *setrecord.Revision) string {
 	if t.Configuration != "" {
 		return string(t.From) + " " + Short(t.Configuration)
 	}

@@ -19,7 +19,7 @@ func Pruned(r *removal.PruneResult) string {
 	p := r.Plan
 	switch {
 	case p.Empty():
-		fmt.Fprintf(&b, "Nothing to delete: everything that the records of %s list is wanted.\n", p.Mirror)
+		fmt.Fprintf(&b, "Nothing to delete: everything that the records of %s list is needed.\n", p.Mirror)
 	case r.Deleted == nil:
 		head := "To delete from %s:\n"
 		if r.Refused {
@@ -29,7 +29,7 @@ func Pruned(r *removal.PruneResult) string {
 		writeDeletions(&b, p)
 		fmt.Fprintf(&b, "%s\n", sums("%s and %s in %s, %s that nothing else needs", p.Totals.Manifests, p.Totals.Tags, p.Totals.Repositories, p.Totals.Bytes))
 	case onlyRecords(r):
-		fmt.Fprintf(&b, "Deleted from %s: %s.\n", p.Mirror, earlierRecords(len(p.Turns)))
+		fmt.Fprintf(&b, "Deleted from %s: %s.\n", p.Mirror, earlierRecords(len(p.Revisions)))
 	default:
 		d := r.Deleted
 		fmt.Fprintf(&b, "Deleted from %s: %s and %s, %s that nothing else needs.\n", p.Mirror,
@@ -46,7 +46,7 @@ func Pruned(r *removal.PruneResult) string {
 		fmt.Fprintf(&b, "The cluster resources in %s were written again.\n", r.Resources.Dir)
 	}
 	if len(p.Kept) > 0 {
-		b.WriteString("\nNot wanted by any image set, but kept:\n")
+		b.WriteString("\nNot needed by any image set, but kept:\n")
 		var lines []string
 		for _, k := range p.Kept {
 			lines = append(lines, OneLine(nameOf(k.Repository, k.Tag, string(k.Digest))+": "+k.Reason))
@@ -61,7 +61,7 @@ func Pruned(r *removal.PruneResult) string {
 	case r.Refused:
 		b.WriteString("\nNothing was deleted.\n")
 	case r.Deleted == nil:
-		fmt.Fprintf(&b, "\nThe mirror has records of %s: %s. What any other image set wants is not known,\nand is deleted if it is listed here: run gantry mirror for it before.\n", Number(len(r.ImageSets), "image set", "image sets"), OneLine(strings.Join(r.ImageSets, ", ")))
+		fmt.Fprintf(&b, "\nThe mirror has records of %s: %s. What any other image set needs is not known,\nand is deleted if it is listed here: run gantry mirror for it before.\n", Number(len(r.ImageSets), "image set", "image sets"), OneLine(strings.Join(r.ImageSets, ", ")))
 		b.WriteString("\nNothing was deleted. To delete: set --yes, or save the plan with --save and execute it with --plan.\n")
 	default:
 		b.WriteString("\n" + collectGarbage)
@@ -71,7 +71,7 @@ func Pruned(r *removal.PruneResult) string {
 
 // onlyRecords reports whether nothing but records was deleted.
 func onlyRecords(r *removal.PruneResult) bool {
-	return r.Deleted != nil && r.Deleted.Manifests+r.Deleted.Tags+len(r.Deleted.Failed) == 0 && len(r.Plan.Turns) > 0
+	return r.Deleted != nil && r.Deleted.Manifests+r.Deleted.Tags+len(r.Deleted.Failed) == 0 && len(r.Plan.Revisions) > 0
 }
 
 // earlierRecords returns a number of records in words.
@@ -88,7 +88,7 @@ func sums(format string, manifests, tags, repositories int, bytes int64) string 
 func writeDeletions(b *strings.Builder, p *prune.DeletionPlan) {
 	lines := map[string][]string{}
 	var sets []string
-	add := func(t prune.Turn, line string) {
+	add := func(t prune.Revision, line string) {
 		if !slices.Contains(sets, t.ImageSet) {
 			sets = append(sets, t.ImageSet)
 		}
@@ -122,7 +122,7 @@ func writeDeletions(b *strings.Builder, p *prune.DeletionPlan) {
 		fmt.Fprintf(b, "\n%s in the image set %s before:\n", Number(len(lines[set]), "image or tag", "images or tags"), OneLine(set))
 		List(b, lines[set])
 	}
-	if n := len(p.Turns); n > 0 {
+	if n := len(p.Revisions); n > 0 {
 		fmt.Fprintf(b, "\n%s\n", earlierRecords(n))
 	}
 	b.WriteString("\n")

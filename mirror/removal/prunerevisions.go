@@ -19,47 +19,47 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// recordedTurns are the turns of all image sets that a mirror has records of, and what they list.
-type recordedTurns struct {
+// recordedRevisions are the revisions of all image sets that a mirror has records of, and what they list.
+type recordedRevisions struct {
 	env     *env.Env
 	to      *site.RegistryDestination
 	records *mirror.ImageSets
-	sets    []turnsOfSet
+	sets    []revisionsOfSet
 	all     prune.Recorded
-	tags    []string // of all turns and pending runs, sorted
+	tags    []string // of all revisions and pending runs, sorted
 	pending []*pendingRun
 	// deletes means that what is not wanted is deleted; onlyMirror is PruneOptions.OnlyMirror.
 	deletes, onlyMirror bool
 	// forget is PruneOptions.Forget.
 	forget string
-	// published are catalogs of a forgotten image set in the mirror that none of its turns has.
+	// published are catalogs of a forgotten image set in the mirror that none of its revisions has.
 	published []reference.Reference
-	// listed are the only images that are deleted; nil for all that no turn wants.
+	// listed are the only images that are deleted; nil for all that no revision needs.
 	listed *listedImages
 	// tagged is the one of PruneOptions.
 	tagged map[imagePlace]bool
-	// deletions select images of the current turns that are not wanted; nil for none.
+	// deletions select images of the current revisions that are not wanted; nil for none.
 	deletions *deletions
 }
 
-// turnsOfSet are the turns of one image set, the oldest first.
-type turnsOfSet struct {
-	turns []setrecord.Turn
-	// wanted has for each turn whether everything in it is wanted, and partly which images are otherwise.
+// revisionsOfSet are the revisions of one image set, the oldest first.
+type revisionsOfSet struct {
+	revisions []setrecord.Revision
+	// wanted has for each revision whether everything in it is wanted, and partly which images are otherwise.
 	wanted []bool
 	partly map[int]func(*plan.Image) bool
-	// forgotten means that the image set was given up: none of its turns is wanted.
+	// forgotten means that the image set was given up: none of its revisions is wanted.
 	forgotten bool
-	// record is the one of the current turn.
+	// record is the one of the current revision.
 	record *state.Record
 }
 
-func (s *turnsOfSet) current() *setrecord.Turn { return &s.turns[len(s.turns)-1] }
+func (s *revisionsOfSet) current() *setrecord.Revision { return &s.revisions[len(s.revisions)-1] }
 
-// readTurns reads what the records of a mirror list. The session is nil if there is no workspace, and d if
-// everything in the current turns is wanted.
-func readTurns(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Session, t *site.RegistryDestination, d *deletions) (*recordedTurns, error) {
-	r := &recordedTurns{env: e, to: t, records: mirror.NewImageSets(t.Client, t.RegistryPath), deletions: d, deletes: o.Yes || o.Plan != "", onlyMirror: o.OnlyMirror, forget: o.Forget, listed: o.listed, tagged: o.tagged}
+// readRevisions reads what the records of a mirror list. The session is nil if there is no workspace, and d if
+// everything in the current revisions is wanted.
+func readRevisions(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Session, t *site.RegistryDestination, d *deletions) (*recordedRevisions, error) {
+	r := &recordedRevisions{env: e, to: t, records: mirror.NewImageSets(t.Client, t.RegistryPath), deletions: d, deletes: o.Yes || o.Plan != "", onlyMirror: o.OnlyMirror, forget: o.Forget, listed: o.listed, tagged: o.tagged}
 	r.listed.begin()
 	listed, err := setrecord.List(ctx, r.records)
 	if err != nil {
@@ -68,17 +68,17 @@ func readTurns(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Se
 	now := r.now(o)
 	names := map[string]bool{}
 	for i := range listed {
-		turns, err := setrecord.History(ctx, r.records, &listed[i])
+		revisions, err := setrecord.History(ctx, r.records, &listed[i])
 		if err != nil {
-			return nil, advice.Wrap(advice.Failure, err, "nothing can be deleted while a record cannot be read: what it wants is unknown")
+			return nil, advice.Wrap(advice.Failure, err, "nothing can be deleted while a record cannot be read: what it needs is unknown")
 		}
-		set := turnsOfSet{turns: turns, wanted: wantedTurns(turns, o.KeepLast, o.OlderThan, now), partly: map[int]func(*plan.Image) bool{}}
+		set := revisionsOfSet{revisions: revisions, wanted: wantedRevisions(revisions, o.KeepLast, o.OlderThan, now), partly: map[int]func(*plan.Image) bool{}}
 		if set.forgotten = o.Forget != "" && set.current().Name == o.Forget; set.forgotten {
-			set.wanted = make([]bool, len(turns))
+			set.wanted = make([]bool, len(revisions))
 		}
 		names[set.current().Name] = true
-		for j := range turns {
-			r.tags = append(r.tags, turns[j].Tag())
+		for j := range revisions {
+			r.tags = append(r.tags, revisions[j].Tag())
 		}
 		r.sets = append(r.sets, set)
 	}
@@ -86,7 +86,7 @@ func readTurns(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Se
 		return nil, advice.Wrap(advice.Failure, err, "nothing can be deleted while it cannot be read what runs pushed that did not end")
 	}
 	if len(listed)+len(r.pending) == 0 && r.listed == nil {
-		return nil, env.InputHint("run gantry mirror to it once: it records what an image set wants, and nothing is deleted without that", "the mirror %s has no records of image sets", t)
+		return nil, env.InputHint("run gantry mirror to it once: it records what an image set needs, and nothing is deleted without that", "the mirror %s has no records of image sets", t)
 	}
 	for _, run := range r.pending {
 		names[run.Name] = true
@@ -119,7 +119,7 @@ func readTurns(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Se
 }
 
 // checkRecorded returns an error if the workspace knows an image set of the mirror that the mirror has no
-// record of: what it wants would be deleted. An image set that the mirror had a record of was forgotten since.
+// record of: what it needs would be deleted. An image set that the mirror had a record of was forgotten since.
 func checkRecorded(s *workspace.Session, t *site.RegistryDestination, names map[string]bool) error {
 	records, err := s.RecordNames(t.Key())
 	if err != nil {
@@ -137,21 +137,21 @@ func checkRecorded(s *workspace.Session, t *site.RegistryDestination, names map[
 	return nil
 }
 
-// addSet adds what the turns of an image set list.
-func (r *recordedTurns) addSet(ctx context.Context, set *turnsOfSet) error {
+// addSet adds what the revisions of an image set list.
+func (r *recordedRevisions) addSet(ctx context.Context, set *revisionsOfSet) error {
 	var err error
-	last := len(set.turns) - 1
+	last := len(set.revisions) - 1
 	smaller := r.listed.notRecorded(set.current().Name)
 	if smaller != nil {
 		set.wanted[last] = false
 		last = -1
 	}
-	for i := range set.turns {
-		turn := &set.turns[i]
-		if i+1 < len(set.turns) && set.turns[i+1].Plan == turn.Plan && set.turns[i+1].MaxNestedPaths == turn.MaxNestedPaths && !set.wanted[i] && set.partly[i] == nil {
+	for i := range set.revisions {
+		revision := &set.revisions[i]
+		if i+1 < len(set.revisions) && set.revisions[i+1].Plan == revision.Plan && set.revisions[i+1].MaxNestedPaths == revision.MaxNestedPaths && !set.wanted[i] && set.partly[i] == nil {
 			continue // only the record changed
 		}
-		p, names, err := r.readPlan(ctx, turn)
+		p, names, err := r.readPlan(ctx, revision)
 		if err != nil {
 			return err
 		}
@@ -165,10 +165,10 @@ func (r *recordedTurns) addSet(ctx context.Context, set *turnsOfSet) error {
 		case set.forgotten:
 			want = func(*plan.Image) bool { return false }
 		case i == last && r.listed != nil:
-			r.listed.addCurrent(turn.Name, p, names)
+			r.listed.addCurrent(revision.Name, p, names)
 			want = nil
 		case i == last:
-			if want, err = r.deletions.add(turn, p, names); err != nil {
+			if want, err = r.deletions.add(revision, p, names); err != nil {
 				return err
 			}
 		case set.wanted[i]:
@@ -181,14 +181,14 @@ func (r *recordedTurns) addSet(ctx context.Context, set *turnsOfSet) error {
 		case want == nil:
 			want = func(*plan.Image) bool { return false }
 		}
-		if err := r.all.Add(prune.Turn{ImageSet: turn.Name, Number: turn.Number}, p, names, want); err != nil {
-			return fmt.Errorf("reading turn %d of the image set %q: %w", turn.Number, turn.Name, err)
+		if err := r.all.Add(prune.Revision{ImageSet: revision.Name, Number: revision.Number}, p, names, want); err != nil {
+			return fmt.Errorf("reading revision %d of the image set %q: %w", revision.Number, revision.Name, err)
 		}
 	}
 	if smaller == nil {
 		return nil
 	}
-	next := prune.Turn{ImageSet: set.current().Name, Number: set.current().Number + 1}
+	next := prune.Revision{ImageSet: set.current().Name, Number: set.current().Number + 1}
 	path := r.to.RegistryPath
 	path.MaxNestedPaths = set.current().MaxNestedPaths
 	names, err := path.Repositories(smaller)
@@ -199,9 +199,9 @@ func (r *recordedTurns) addSet(ctx context.Context, set *turnsOfSet) error {
 	return r.all.Add(next, smaller, names, nil)
 }
 
-// readPlan reads the plan of a turn, and returns it with its repositories in the mirror.
-func (r *recordedTurns) readPlan(ctx context.Context, turn *setrecord.Turn) (*plan.Plan, map[string]reference.Reference, error) {
-	text, err := setrecord.OpenPlan(ctx, r.records, turn)
+// readPlan reads the plan of a revision, and returns it with its repositories in the mirror.
+func (r *recordedRevisions) readPlan(ctx context.Context, revision *setrecord.Revision) (*plan.Plan, map[string]reference.Reference, error) {
+	text, err := setrecord.OpenPlan(ctx, r.records, revision)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -210,23 +210,23 @@ func (r *recordedTurns) readPlan(ctx context.Context, turn *setrecord.Turn) (*pl
 		_, err = io.Copy(io.Discard, text) // its end verifies the digest
 	}
 	if err = errors.Join(err, text.Close()); err != nil {
-		return nil, nil, fmt.Errorf("reading the plan of turn %d of the image set %q: %w", turn.Number, turn.Name, err)
+		return nil, nil, fmt.Errorf("reading the plan of revision %d of the image set %q: %w", revision.Number, revision.Name, err)
 	}
 	p = p.WithDigestTags()
 	path := r.to.RegistryPath
-	path.MaxNestedPaths = turn.MaxNestedPaths
+	path.MaxNestedPaths = revision.MaxNestedPaths
 	names, err := path.Repositories(p)
 	return p, names, err
 }
 
 // addRecord adds the content that only the record of an image set lists, since it is older than the records
 // in the mirror.
-func (r *recordedTurns) addRecord(set *turnsOfSet) {
-	turn := prune.Turn{ImageSet: set.current().Name}
+func (r *recordedRevisions) addRecord(set *revisionsOfSet) {
+	revision := prune.Revision{ImageSet: set.current().Name}
 	add := func(ref, source reference.Reference, name string) {
 		ref = site.InMirror(ref, source)
 		if recorded, _ := r.all.Has(ref); !recorded && ref.Digest != "" {
-			r.all.AddImage(turn, ref, name, r.listed != nil && !r.listed.places[imagePlace{ref.Path, ref.Digest}])
+			r.all.AddImage(revision, ref, name, r.listed != nil && !r.listed.places[imagePlace{ref.Path, ref.Digest}])
 		}
 	}
 	for i := range set.record.Images {
@@ -243,7 +243,7 @@ func (r *recordedTurns) addRecord(set *turnsOfSet) {
 }
 
 // accept returns an error unless a saved plan was made from the present records of this mirror.
-func (r *recordedTurns) accept(saved *prune.DeletionPlan, o *PruneOptions) error {
+func (r *recordedRevisions) accept(saved *prune.DeletionPlan, o *PruneOptions) error {
 	again := fmt.Sprintf("make a new one with gantry prune %s, and review it", r.to)
 	switch {
 	case saved.Mirror != r.to.String():
@@ -255,7 +255,7 @@ func (r *recordedTurns) accept(saved *prune.DeletionPlan, o *PruneOptions) error
 }
 
 // plan returns what can be deleted.
-func (r *recordedTurns) plan(ctx context.Context) (*prune.DeletionPlan, error) {
+func (r *recordedRevisions) plan(ctx context.Context) (*prune.DeletionPlan, error) {
 	if err := r.addOtherMirrors(ctx); err != nil {
 		return nil, err
 	}
@@ -266,37 +266,37 @@ func (r *recordedTurns) plan(ctx context.Context) (*prune.DeletionPlan, error) {
 		return nil, err
 	}
 	p.Mirror, p.Records, p.Forgets = r.to.String(), r.tags, r.forget
-	p.Turns = r.removable(func(turn prune.Turn) bool {
+	p.Revisions = r.removable(func(revision prune.Revision) bool {
 		return slices.ContainsFunc(p.Kept, func(k prune.Kept) bool {
 			// What stays of a forgotten image set because others refer to it is theirs, unless that is unknown.
-			return k.LastWanted == turn && (turn.ImageSet != r.forget || k.Digest == "" && k.Tag == "")
+			return k.LastWanted == revision && (revision.ImageSet != r.forget || k.Digest == "" && k.Tag == "")
 		})
 	})
 	return p, nil
 }
 
-// removable returns the tags of turns that are not wanted, unless needed says that they show what is left. A
-// forgotten image set has all of its turns until none is needed.
-func (r *recordedTurns) removable(needed func(prune.Turn) bool) []string {
+// removable returns the tags of revisions that are not wanted, unless needed says that they show what is left. A
+// forgotten image set has all of its revisions until none is needed.
+func (r *recordedRevisions) removable(needed func(prune.Revision) bool) []string {
 	var tags []string
 	for i := range r.sets {
 		set := &r.sets[i]
 		var own []string
-		for j := range set.turns {
-			turn := &set.turns[j]
-			if !set.wanted[j] && set.partly[j] == nil && !needed(prune.Turn{ImageSet: turn.Name, Number: turn.Number}) {
-				own = append(own, turn.Tag())
+		for j := range set.revisions {
+			revision := &set.revisions[j]
+			if !set.wanted[j] && set.partly[j] == nil && !needed(prune.Revision{ImageSet: revision.Name, Number: revision.Number}) {
+				own = append(own, revision.Tag())
 			}
 		}
 		switch {
 		case !set.forgotten:
 			tags = append(tags, own...)
-		case len(own) == len(set.turns) && !needed(prune.Turn{ImageSet: set.current().Name}):
+		case len(own) == len(set.revisions) && !needed(prune.Revision{ImageSet: set.current().Name}):
 			tags = append(append(tags, own...), setrecord.Tag(set.current().Name))
 		}
 	}
 	for _, run := range r.pending {
-		if !run.wanted && run.partly == nil && !needed(run.turn()) {
+		if !run.wanted && run.partly == nil && !needed(run.revision()) {
 			tags = append(tags, run.Tag())
 		}
 	}
