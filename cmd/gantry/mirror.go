@@ -188,31 +188,7 @@ func (f *mirrorFlags) options(destination string) (mirroring.Options, error) {
 	// For archives, the keys may be those of earlier ones.
 	o.RequireSignedPlan = f.signedPlan || f.plan != "" && !strings.HasPrefix(destination, fileScheme) && f.archiveTrust.requires()
 	o.Finish = f.finish
-	if f.shard != "" {
-		if o.Shard, err = plan.ParseJobShard(f.shard, f.getenv); err != nil {
-			return o, usagef("--shard: %w", err)
-		}
-	}
-	if f.withGantry {
-		if o.WithGantry, err = os.Executable(); err != nil {
-			return o, err
-		}
-	}
-	if !f.ownWorkspace {
-		o.Workspace = "" // the default depends on the layout
-	}
-	if f.volumeSize != "" {
-		if o.VolumeSize, err = archive.ParseVolumeSize(f.volumeSize); err != nil {
-			return o, usagef("--volume-size: %w", err)
-		}
-	}
-	if f.onStrand == "" {
-		return o, usageHint("use "+strings.Join(admission.OnStrands(), ", "), "--on-strand %q", f.onStrand)
-	}
-	if f.onError == "" {
-		return o, usageHint("use "+strings.Join(copying.OnErrors(), " or "), "--on-error %q", f.onError)
-	}
-	if err := f.deltas.apply(&o.ArchiveOptions); err != nil {
+	if err := f.parse(&o); err != nil {
 		return o, err
 	}
 	if err := o.Check(); err != nil {
@@ -234,6 +210,35 @@ func (f *mirrorFlags) options(destination string) (mirroring.Options, error) {
 	}
 	return o, errors.Join(f.encryptFlags.check(toArchive), f.sign.check(toArchive || reads, signedArchives),
 		f.archiveTrust.check(reads || len(f.base.receipts) > 0 || toArchive && f.sign.key != "" || f.plan != "" && f.archiveTrust.keysOnly()), f.checkWorkspace())
+}
+
+// parse sets the options whose flags are texts with a form of their own.
+func (f *mirrorFlags) parse(o *mirroring.Options) (err error) {
+	if f.shard != "" {
+		if o.Shard, err = plan.ParseJobShard(f.shard, f.getenv); err != nil {
+			return usagef("--shard: %w", err)
+		}
+	}
+	if f.withGantry {
+		if o.WithGantry, err = os.Executable(); err != nil {
+			return err
+		}
+	}
+	if !f.ownWorkspace {
+		o.Workspace = "" // the default depends on the layout
+	}
+	if f.volumeSize != "" {
+		if o.VolumeSize, err = archive.ParseVolumeSize(f.volumeSize); err != nil {
+			return usagef("--volume-size: %w", err)
+		}
+	}
+	if f.onStrand == "" {
+		return usageHint("use "+strings.Join(admission.OnStrands(), ", "), "--on-strand %q", f.onStrand)
+	}
+	if f.onError == "" {
+		return usageHint("use "+strings.Join(copying.OnErrors(), " or "), "--on-error %q", f.onError)
+	}
+	return f.deltas.apply(&o.ArchiveOptions)
 }
 
 func (a *app) mirror(ctx context.Context, f mirrorFlags, destination string) error {

@@ -117,6 +117,19 @@ func (w walker) v1(channel, from string) bool {
 	return w.versions[from].GTE(w.versions[head])
 }
 
+// listedIn returns the bundles that are listed, by generation, channel and name.
+func listedIn(all []upgrade.StrandedBundles) map[string]bool {
+	listed := map[string]bool{}
+	for _, s := range all {
+		for _, b := range s.Bundles {
+			for _, g := range s.Generations {
+				listed[fmt.Sprint(g, s.Channel, b)] = true
+			}
+		}
+	}
+	return listed
+}
+
 // Every bundle that Replace does not list reaches the head, according to another implementation of both walks, if
 // it reached the head before.
 func TestReplaceListsAllStranded(t *testing.T) {
@@ -147,14 +160,7 @@ func TestReplaceListsAllStranded(t *testing.T) {
 				before = reduced(p, random, 3)
 			}
 			r := upgrade.Replace(&catalog.Catalog{Packages: []*catalog.Package{before}}, upgrade.Catalog{Name: "c", Kept: &catalog.Catalog{Packages: []*catalog.Package{after}}, Source: c})
-			listed := map[string]bool{}
-			for _, s := range r.Stranded {
-				for _, b := range s.Bundles {
-					for _, g := range s.Generations {
-						listed[fmt.Sprint(g, s.Channel, b)] = true
-					}
-				}
-			}
+			listed := listedIn(r.Stranded)
 			was, is := newWalker(before, versions), newWalker(after, versions)
 			for _, ch := range before.Channels {
 				for _, e := range ch.Entries {

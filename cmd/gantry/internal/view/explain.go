@@ -29,87 +29,92 @@ func Explanation(e plan.Explanation) string {
 	}
 	writeExplainedCharts(&b, e.Charts)
 	for _, x := range e.Images {
-		fmt.Fprintf(&b, "%s\n", x.Source)
-		if x.File != "" {
-			fmt.Fprintf(&b, "  file %s\n", x.File)
-		}
-		switch {
-		case x.Missing != "":
-			fmt.Fprintf(&b, "  missing at the source: %s\n", x.Missing)
-		case x.Blocked != "":
-			fmt.Fprintf(&b, "  blocked by %q\n", x.Blocked)
-		default:
-			at := ":" + strings.Join(x.Tags, ", ")
-			if len(x.Tags) == 0 {
-				at = "@" + x.Digest.String()
-			}
-			fmt.Fprintf(&b, "  becomes %s%s, %s\n", x.Repository, at, progress.Bytes(x.Size))
-		}
-		if x.Format != "" {
-			fmt.Fprintf(&b, "  converted to the media types of %s from %s, as %s\n", FormatName(x.Format), x.RewrittenFrom, x.Digest)
-			if x.NamedBy != "" {
-				fmt.Fprintf(&b, "  clusters do not find it, because they request the digest of the original (named by %s)\n", x.NamedBy)
-			}
-		} else if x.RewrittenFrom != "" {
-			fmt.Fprintf(&b, "  smaller index of %s, as %s\n", x.RewrittenFrom, x.Digest)
-		}
-		if x.NotRewritten != "" {
-			fmt.Fprintf(&b, "  keeps its digest and all its platforms: %s\n", x.NotRewritten)
-		}
-		if x.Subject != "" {
-			fmt.Fprintf(&b, "  belongs to %s", x.Subject)
-			if x.Of != "" {
-				fmt.Fprintf(&b, " of %s", x.Of)
-			}
-			b.WriteString("\n")
-		}
-		if x.ArtifactType != "" {
-			fmt.Fprintf(&b, "  has the type %s", x.ArtifactType)
-			if x.PredicateType != "" {
-				fmt.Fprintf(&b, ", with %s", x.PredicateType)
-			}
-			b.WriteString("\n")
-		}
-		for _, s := range x.Signers {
-			fmt.Fprintf(&b, "  signed by %s (%s)\n", s.Name, s.Type)
-		}
-		if x.Signatures > 0 {
-			fmt.Fprintf(&b, "  carries %s\n", Number(x.Signatures, "OpenPGP signature", "OpenPGP signatures"))
-		}
-		for _, l := range x.Lists {
-			if x.Subject != "" {
-				continue // it is not listed itself
-			}
-			fmt.Fprintf(&b, "  in the configuration's %s\n", l)
-		}
-		for _, rule := range x.Rules {
-			fmt.Fprintf(&b, "    selected by the rule for tags: %s\n", rule)
-		}
-		for _, bundle := range x.Bundles {
-			as := ""
-			if len(bundle.ImageNames) > 0 {
-				as = " as " + strings.Join(bundle.ImageNames, ", ")
-			}
-			fmt.Fprintf(&b, "  named by %s%s (package %s, catalog %s)\n", bundle.Name, as, bundle.Package, bundle.Catalog)
-			writeKeptFor(&b, "    ", bundle)
-		}
-		for _, r := range x.Releases {
-			as := ""
-			if len(r.ComponentNames) > 0 {
-				as = " as " + strings.Join(r.ComponentNames, ", ")
-			}
-			fmt.Fprintf(&b, "  named by release %s%s\n", r.Name, as)
-			writeTakenFor(&b, "    ", r)
-		}
-		for _, c := range x.Charts {
-			if c.Owners == nil {
-				fmt.Fprintf(&b, "  chart %s\n", c.Chart)
-				continue
-			}
-			fmt.Fprintf(&b, "  named by chart %s in %s\n", c.Chart, strings.Join(c.Owners, ", "))
-		}
+		writeExplainedImage(&b, x)
 	}
 	return b.String()
+}
+
+// writeExplainedImage writes what becomes of an image.
+func writeExplainedImage(b *strings.Builder, x plan.ExplainedImage) {
+	fmt.Fprintf(b, "%s\n", x.Source)
+	if x.File != "" {
+		fmt.Fprintf(b, "  file %s\n", x.File)
+	}
+	switch {
+	case x.Missing != "":
+		fmt.Fprintf(b, "  missing at the source: %s\n", x.Missing)
+	case x.Blocked != "":
+		fmt.Fprintf(b, "  blocked by %q\n", x.Blocked)
+	default:
+		at := ":" + strings.Join(x.Tags, ", ")
+		if len(x.Tags) == 0 {
+			at = "@" + x.Digest.String()
+		}
+		fmt.Fprintf(b, "  becomes %s%s, %s\n", x.Repository, at, progress.Bytes(x.Size))
+	}
+	if x.Format != "" {
+		fmt.Fprintf(b, "  converted to the media types of %s from %s, as %s\n", FormatName(x.Format), x.RewrittenFrom, x.Digest)
+		if x.NamedBy != "" {
+			fmt.Fprintf(b, "  clusters do not find it, because they request the digest of the original (named by %s)\n", x.NamedBy)
+		}
+	} else if x.RewrittenFrom != "" {
+		fmt.Fprintf(b, "  smaller index of %s, as %s\n", x.RewrittenFrom, x.Digest)
+	}
+	if x.NotRewritten != "" {
+		fmt.Fprintf(b, "  keeps its digest and all its platforms: %s\n", x.NotRewritten)
+	}
+	if x.Subject != "" {
+		fmt.Fprintf(b, "  belongs to %s", x.Subject)
+		if x.Of != "" {
+			fmt.Fprintf(b, " of %s", x.Of)
+		}
+		b.WriteString("\n")
+	}
+	if x.ArtifactType != "" {
+		fmt.Fprintf(b, "  has the type %s", x.ArtifactType)
+		if x.PredicateType != "" {
+			fmt.Fprintf(b, ", with %s", x.PredicateType)
+		}
+		b.WriteString("\n")
+	}
+	for _, s := range x.Signers {
+		fmt.Fprintf(b, "  signed by %s (%s)\n", s.Name, s.Type)
+	}
+	if x.Signatures > 0 {
+		fmt.Fprintf(b, "  carries %s\n", Number(x.Signatures, "OpenPGP signature", "OpenPGP signatures"))
+	}
+	for _, l := range x.Lists {
+		if x.Subject != "" {
+			continue // it is not listed itself
+		}
+		fmt.Fprintf(b, "  in the configuration's %s\n", l)
+	}
+	for _, rule := range x.Rules {
+		fmt.Fprintf(b, "    selected by the rule for tags: %s\n", rule)
+	}
+	for _, bundle := range x.Bundles {
+		as := ""
+		if len(bundle.ImageNames) > 0 {
+			as = " as " + strings.Join(bundle.ImageNames, ", ")
+		}
+		fmt.Fprintf(b, "  named by %s%s (package %s, catalog %s)\n", bundle.Name, as, bundle.Package, bundle.Catalog)
+		writeKeptFor(b, "    ", bundle)
+	}
+	for _, r := range x.Releases {
+		as := ""
+		if len(r.ComponentNames) > 0 {
+			as = " as " + strings.Join(r.ComponentNames, ", ")
+		}
+		fmt.Fprintf(b, "  named by release %s%s\n", r.Name, as)
+		writeTakenFor(b, "    ", r)
+	}
+	for _, c := range x.Charts {
+		if c.Owners == nil {
+			fmt.Fprintf(b, "  chart %s\n", c.Chart)
+			continue
+		}
+		fmt.Fprintf(b, "  named by chart %s in %s\n", c.Chart, strings.Join(c.Owners, ", "))
+	}
 }
 
 func writeKeptFor(b *strings.Builder, indent string, x plan.ExplainedBundle) {
