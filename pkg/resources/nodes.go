@@ -60,7 +60,7 @@ func Nodes(before, after []File) NodeEffect {
 	}
 	for _, source := range sortedKeys(was) {
 		if now[source] == nil {
-			return NodeEffect{NodesDrain, source + " no longer has mirrors"}
+			return NodeEffect{NodesDrain, source + " has no mirrors now"}
 		}
 	}
 	for _, source := range sortedKeys(now) {
@@ -96,7 +96,7 @@ func drains(source string, old, now *nodeSource) string {
 	}
 	for _, m := range old.mirrors {
 		if find(m.location, now.mirrors) == nil {
-			return fmt.Sprintf("%s no longer has the mirror %s", source, m.location)
+			return fmt.Sprintf("%s has no mirror %s now", source, m.location)
 		}
 	}
 	if slices.Equal(old.mirrors, now.mirrors) {
