@@ -146,8 +146,8 @@ func (o *Options) Check() error {
 	return selection.CheckName(o.Name)
 }
 
-func (i *ImportOptions) checkFrom() error {
-	_, err := open.Folders("Options.From ", i.From)
+func (o *ImportOptions) checkFrom() error {
+	_, err := open.Folders("Options.From ", o.From)
 	return err
 }
 
@@ -169,8 +169,8 @@ func (o *Options) checkFormat() error {
 	return cluster.CheckFor(o.For, o.Manifests().Options)
 }
 
-func (a *ArchiveOptions) checkSince() error {
-	_, err := a.since()
+func (o *ArchiveOptions) checkSince() error {
+	_, err := o.since()
 	return err
 }
 

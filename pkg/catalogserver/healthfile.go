@@ -47,7 +47,7 @@ func describeHealth() []byte {
 	response := appendField(described("HealthCheckResponse"), messageField, describedField("status", typeEnum, responseType+".ServingStatus"))
 	enum := described("ServingStatus")
 	for i, status := range servingStatus() {
-		enum = appendField(enum, 2, appendNumber(described(status), 2, uint64(i))) //nolint:gosec // an index
+		enum = appendField(enum, 2, appendNumber(described(status), 2, uint64(i)))
 	}
 	response = appendField(response, messageEnum, enum)
 	method := func(name string) []byte {

@@ -57,7 +57,7 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 		}
 	}
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
-		h.explainUnauthorized(e, r, resp)
+		h.explainUnauthorized(resp.Request.Context(), e, r, resp.StatusCode)
 		return e
 	}
 	h.explain(e, r, resp)
@@ -65,9 +65,9 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 }
 
 // explainUnauthorized sets the cause and the hint of a response that refuses the credentials, or their permissions.
-func (h *host) explainUnauthorized(e *Error, r *request, resp *http.Response) {
+func (h *host) explainUnauthorized(ctx context.Context, e *Error, r *request, status int) {
 	e.Err = ErrUnauthorized
-	if h.deniesRepository(resp.Request.Context(), r, resp.StatusCode) {
+	if h.deniesRepository(ctx, r, status) {
 		e.Err = ErrDenied
 	}
 	switch {
@@ -76,7 +76,7 @@ func (h *host) explainUnauthorized(e *Error, r *request, resp *http.Response) {
 	case r.kind == web:
 		e.Hint = "check the address, and whether a proxy or firewall blocks it; no credentials are sent there"
 	case r.kind == "token" || e.Host == h.name: // a CDN knows no credentials
-		e.Hint = h.loginHint(resp.Request.Context(), r)
+		e.Hint = h.loginHint(ctx, r)
 	}
 }
 
