@@ -111,6 +111,16 @@ lint: $(LINT) ## run golangci-lint
 $(LINT): .ci/tools/lint/go.mod .ci/tools/lint/go.sum
 	cd .ci/tools/lint && $(PLAIN) $(GO) build -buildvcs=false -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
+.PHONY: rooms
+rooms: ## list the packages with their files, lines of code and lines of tests
+	@printf '%-40s %6s %8s %8s\n' PACKAGE FILES CODE TESTS
+	@for d in $$($(GO) list -f '{{.Dir}}' ./...); do \
+		code=$$(find $$d -maxdepth 1 -name '*.go' ! -name '*_test.go' -exec cat {} + | wc -l); \
+		tests=$$(find $$d -maxdepth 1 -name '*_test.go' -exec cat {} + | wc -l); \
+		files=$$(find $$d -maxdepth 1 -name '*.go' ! -name '*_test.go' | wc -l); \
+		printf '%-40s %6d %8d %8d\n' .$${d#$(CURDIR)} $$files $$code $$tests; \
+	done
+
 .PHONY: fmt
 fmt: ## format the code
 	gofmt -w $$(git ls-files '*.go')
