@@ -11,6 +11,8 @@
 //   - Check reports whether operators and clusters can be updated with the content of a mirror.
 //   - Prune deletes from a mirror what no image set needs.
 //
+// The configuration is a file (Selection.Config), or a value (Selection.Text).
+//
 // A destination is written as on the command line:
 //
 //	docker://HOST[:PORT][/PREFIX]  a registry that clusters pull from

@@ -38,7 +38,7 @@ func readInputs(ctx context.Context, e *env.Env, o *Options) (in inputs, err err
 		if in.selected, err = o.Selection.LoadConfig(e); err != nil {
 			return in, err
 		}
-		in.configuration = selection.DigestOfFile(o.Config)
+		in.configuration = o.Selection.Digest()
 	}
 	if in.accepting, err = trust.ReadPolicy(e, o.ImageTrust); err != nil {
 		return in, err

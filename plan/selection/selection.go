@@ -24,6 +24,9 @@ import (
 type Selection struct {
 	// Config is the file of the ImageSetConfiguration.
 	Config string
+	// Text is the ImageSetConfiguration itself, YAML or JSON of at most 4 MiB. Config is then its name in messages, and
+	// the plan is named for it as for a file. Nil reads the file Config.
+	Text []byte
 	// Installed are files with what clusters run: the output of oc get csv, subscription,
 	// clusterextension, clusterversion, operatorcondition or clusteroperator -A -o json. The upgrade
 	// paths from the installed versions are kept.
@@ -90,7 +93,7 @@ func (s *Selection) Load() (*Selected, error) {
 	}
 	if s.Config != "" {
 		var err error
-		out.Config, err = imageset.Load(s.Config)
+		out.Config, err = s.parse()
 		if err == nil {
 			err = out.Config.Usable()
 		}
@@ -124,6 +127,14 @@ func (s *Selection) Load() (*Selected, error) {
 	}
 	out.Clusters = installed.Merge(out.Clusters)
 	return out, nil
+}
+
+// parse reads the configuration, from Text or its file.
+func (s *Selection) parse() (*imageset.Config, error) {
+	if s.Text != nil {
+		return imageset.Parse(s.Config, s.Text)
+	}
+	return imageset.Load(s.Config)
 }
 
 // LoadConfig is Load, but requires a configuration, whose warnings it reports.

@@ -8,13 +8,16 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/regular"
 )
 
-// DigestOfFile returns the digest of a configuration, "" if it is no regular file that can be read again.
-func DigestOfFile(name string) digest.Digest {
-	info, err := os.Stat(name)
+// Digest returns the digest of the configuration, "" if it is no regular file that can be read again.
+func (s *Selection) Digest() digest.Digest {
+	if s.Text != nil {
+		return digest.FromBytes(s.Text)
+	}
+	info, err := os.Stat(s.Config)
 	if err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	text, _, err := regular.ReadPath(name, MaxCompared)
+	text, _, err := regular.ReadPath(s.Config, MaxCompared)
 	if err != nil {
 		return "" // the run itself reads it, and returns the error
 	}
