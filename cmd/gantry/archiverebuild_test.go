@@ -12,6 +12,7 @@ import (
 // fills the mirror. Until then, every verb that finds the damage says what to do.
 func TestRebuild(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	disk, have, _ := w.disk("disk", "--redundancy", "10%")
 	info := have.Selected()

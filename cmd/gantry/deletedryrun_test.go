@@ -13,6 +13,7 @@ import (
 // TestDeleteDryRun checks that --dry-run prints what a run then deletes, and changes nothing.
 func TestDeleteDryRun(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w, list := deletable(t)
 	content := func() []registrytest.Repository {
 		list, err := w.mirror.Repositories("site") // with the records

@@ -29,6 +29,7 @@ func (w *fixture) itemsOf(pkg string) map[plan.ImageKind]string {
 // TestDeleteKept checks the exit status of a list with images that stay: 3 if nothing that is listed explains it.
 func TestDeleteKept(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w, _ := deletable(t)
 	list := func(items string) string {
 		w.write("list.yaml", "apiVersion: mirror.openshift.io/v2alpha1\nkind: DeleteImageList\nitems:\n"+items)

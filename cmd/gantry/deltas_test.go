@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,9 @@ func (w *deltaFixture) publish(month int, more ...registrytest.File) string {
 // written writes the disk of a month.
 func (w *deltaFixture) written(disk string, args ...string) airgap.ExportResult {
 	w.t.Helper()
+	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--delta") }) {
+		args = append(args, "--delta-time", "1m") // however busy the machine is
+	}
 	o := w.must(append([]string{"mirror", "-c", w.isc, fileScheme + w.path(disk), "--workspace", w.path("outside"), "--output", "json"}, args...)...)
 	var result struct{ Archive *airgap.ExportResult }
 	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || result.Archive == nil {

@@ -24,6 +24,7 @@ func refuseOCI() registrytest.Rule {
 // index names, except for what the manifests of a bundle name, which is listed.
 func TestDestFormat(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w, operand := rewriteFixture(t)
 	w.mirror.Script(refuseOCI())
 	cfg := w.config("imageset.yaml", "  operators:\n  - catalog: dir://"+w.path("catalog")+"\n    targetCatalog: op/catalog\n  additionalImages:\n  - name: images.example.net/tools/app:v1\n")
@@ -98,6 +99,7 @@ func TestDestFormat(t *testing.T) {
 // refuses the media types of OCI.
 func TestDestFormatPrune(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w, _ := rewriteFixture(t)
 	w.mirror.Script(refuseOCI())
 	stanza := "  operators:\n  - catalog: dir://" + w.path("catalog") + "\n    targetCatalog: op/catalog\n"
@@ -133,6 +135,7 @@ func TestDestFormatRefusesArtifacts(t *testing.T) {
 // anything is copied, and that keep changes it. A plan has its format in it: that is a warning.
 func TestDestFormatForgotten(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w, _ := rewriteFixture(t)
 	cfg := w.config("imageset.yaml", "  operators:\n  - catalog: dir://"+w.path("catalog")+"\n    targetCatalog: op/catalog\n  additionalImages:\n  - name: images.example.net/tools/app:v1\n")
 	w.must("mirror", "-c", cfg, "--dest-format", "docker", w.docker("/ocp"))

@@ -15,6 +15,7 @@ import (
 // and that one it refuses is missing.
 func TestDestFormatGate(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w, operand := rewriteFixture(t)
 	cfg := w.config("imageset.yaml", "  operators:\n  - catalog: dir://"+w.path("catalog")+"\n    targetCatalog: op/catalog\n  additionalImages:\n  - name: images.example.net/tools/app:v1\n")
 	asked := w.path("asked")

@@ -96,6 +96,7 @@ func (w *signedSource) wantList(repository string, referrers ...digest.Digest) {
 // other clients attach artifacts to it and the source gains and loses referrers.
 func TestReferrersOfPinnedImages(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newSignedSource(t, registrytest.Start(t, registrytest.Options{}), registrytest.Start(t, registrytest.Options{}))
 	pinned := w.config("pinned.yaml", "  additionalImages:\n  - name: "+w.source.Host+"/"+signedRepository+"@"+w.root.Digest.String()+"\n")
 	mirror := func(prefix, isc string, args ...string) outcome {

@@ -96,6 +96,7 @@ func manifestOf(t *testing.T, dir string, change func([]byte) []byte) {
 // by another version. If an archive is refused, the mirror is not changed.
 func TestWrongDisk(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	w.disk("a")
 	w.must("mirror", "-c", w.config("store.yaml", storeOnly), fileScheme+w.path("b"), "--name", "imageset", "--workspace", w.path("elsewhere"))
@@ -280,6 +281,7 @@ func TestDiskFull(t *testing.T) {
 // afterwards.
 func TestDiskRemovedWhileWriting(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	dir := w.path("medium")
 	gone := func() {

@@ -52,6 +52,7 @@ func (s *breakingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // registry and to a disk.
 func TestFileContinuesInAnotherRun(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	const size, part = 18 << 20, 17 << 20
 	text := make([]byte, size)

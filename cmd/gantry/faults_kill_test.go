@@ -152,6 +152,7 @@ func TestKilled(t *testing.T) {
 // the one of an uninterrupted run.
 func TestKilledWritingAnArchive(t *testing.T) {
 	t.Parallel()
+	long(t)
 	s := newFaultFixtures(t, toArchive)[0]
 	nth := func(n int) rt.Rule {
 		return rt.Rule{Method: http.MethodGet, Path: "/blobs/sha256", Nth: n, Action: rt.Stall(10)}

@@ -13,6 +13,7 @@ import (
 // missing bytes.
 func TestLayoutNeedsSpace(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	isc, small := w.path("imageset.yaml"), w.medium("small", 1)
 	words := []string{"not enough space in " + small, "more and run again"}

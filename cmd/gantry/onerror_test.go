@@ -53,6 +53,7 @@ func (w *fixture) without(prefix string) rt.Verified {
 
 func TestOnErrorPackage(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, rt.Options{})
 	isc := w.path("imageset.yaml")
 	w.source.Script(noStore)

@@ -159,6 +159,7 @@ func TestPruneFailure(t *testing.T) {
 // rest.
 func TestPruneInterrupted(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := prunable(t, registrytest.Options{})
 	cmd := w.process(t.Context(), "prune", "--yes", w.docker("/site"), "--workspace", w.path("workspace"))
 	var stderr bytes.Buffer
@@ -182,6 +183,7 @@ func TestPruneInterrupted(t *testing.T) {
 // newer one was withheld, and that content of others stays.
 func TestPruneKeepsPublishedCatalog(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	isc := w.operators("lantern")
 	w.must("mirror", "-c", isc, w.docker("/site"))
@@ -224,6 +226,7 @@ func TestPruneKeepsPublishedCatalog(t *testing.T) {
 // later archive brings back what an image set needs again.
 func TestPruneWithArchives(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	imported := func(name string, args ...string) outcome {
 		return w.must(append([]string{"mirror", "--from", fileScheme + w.path(name), w.docker("/site"), "--workspace", w.path("site"), "--prune"}, args...)...)
@@ -275,6 +278,7 @@ func TestReplacedTag(t *testing.T) {
 // with what it names until the tag is gone.
 func TestPruneKeepsTaggedCatalog(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	isc := w.operators("tidewater")
 	w.must("mirror", "-c", isc, w.docker("/site"))

@@ -13,6 +13,7 @@ import (
 // workspace that knows them continues, and a run records the image set anew.
 func TestPruneForget(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w := newFixture(t, registrytest.Options{})
 	edge := w.config("edge.yaml", "  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n")
 	w.must("mirror", "-c", edge, w.docker("/site"))

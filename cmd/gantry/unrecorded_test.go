@@ -87,6 +87,7 @@ func (w *fixture) left() (names []string) {
 // Until then, that is wanted, so that the run can continue. The same with a shard of a plan.
 func TestKilledRunIsPruned(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w, want := manyImages(t, rt.Options{})
 	isc := want(1)
 	mirror := []string{"mirror", "-c", isc, w.docker("/site"), "--workspace", w.path("workspace")}
@@ -148,6 +149,7 @@ func TestKilledRunIsPruned(t *testing.T) {
 // selected.
 func TestPruneOthers(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w, want := manyImages(t, rt.Options{})
 	w.must("mirror", "-c", want(1), w.docker("/site"))
 	if o := w.must("prune", "--others", w.docker("/site")); !strings.HasPrefix(o.stdout, "The records of ") {
@@ -216,6 +218,7 @@ func TestPruneOthers(t *testing.T) {
 // one platform, and that prune knows the tags which this needs.
 func TestTagUntagged(t *testing.T) {
 	t.Parallel()
+	long(t)
 	w, want := manyImages(t, rt.Options{Alone: true, Sparse: true})
 	one := w.config("one.yaml", "  additionalImages:\n  - name: "+w.source.Host+"/org/app00:v1\n"+onePlatform)
 	w.must("mirror", "-c", one, w.docker("/m"), "--tag-untagged")
