@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -119,11 +120,17 @@ func (s *monthlySite) carry(month int, bundle string) {
 }
 
 // TestMonthlyIncrements carries a new version of an operator each month for a year, with and without
-// deltas. Every import is verified. GANTRY_TEST_CORPUS=DIR does it with real programs.
+// deltas. Every import is verified. GANTRY_TEST_CORPUS=DIR does it with real programs, GANTRY_TEST_MONTHS=N for N months.
 func TestMonthlyIncrements(t *testing.T) {
 	t.Parallel()
 	long(t)
-	const months = 12
+	months := 12
+	if text := os.Getenv("GANTRY_TEST_MONTHS"); text != "" {
+		var err error
+		if months, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
 	flags := map[string][]string{"auto": {"--delta", "auto"}, "off": {"--delta", "off"}}
 	if os.Getenv("GANTRY_TEST_CORPUS") != "" {
 		flags["max"] = []string{"--delta", "max"}
