@@ -82,7 +82,7 @@ func TestSince(t *testing.T) {
 		args  []string
 	}{
 		"no such archive": {[]string{"wrote no sequence 9 of ", "set --base to 1 (", "or 5 ("}, []string{"--since", "9"}},
-		"no date":         {[]string{"--since", "2026-10-01"}, []string{"--since", "soon"}},
+		"no date":         {[]string{"--base \"soon\"", "2026-10-01"}, []string{"--since", "soon"}},
 		"two":             {[]string{"--since and --full"}, []string{"--since", "1", "--full"}},
 		"nothing":         {[]string{"--since is empty"}, []string{"--since", ""}},
 		"empty receipt":   {[]string{"--receipt is empty"}, []string{"--receipt="}},
