@@ -26,7 +26,7 @@ import (
 // later, runs of mirror, prune in all its ways and delete are killed at random requests, and the registry collects garbage. In
 // the end, both image sets are mirrored and pruned, one may be given up, and the registry collects garbage, without and with
 // --delete-untagged. Each time, everything that is wanted is complete, nothing of others changed, and nothing is left
-// that nobody wants. Without variables, the seeds are always the same.
+// that no image set wants. Without variables, the seeds are always the same.
 // $GANTRY_HISTORIES is the number of histories with new seeds, $GANTRY_HISTORY the seed of the only one.
 func TestHistories(t *testing.T) {
 	t.Parallel()

@@ -163,7 +163,7 @@ func (h *history) checkLeft(allowed map[string]map[digest.Digest]bool, untagged 
 			m := get(h.t, h.mirror, r.Name, d.String())
 			replaced := h.watch.replaced[r.Name+"@"+d.String()] && (untagged || repositories[d] > 1)
 			if m != nil && !allowed[r.Name][d] && !replaced && !h.belongsToKept(r, d, m) {
-				fail("nobody wants %s@%s, beside the tags %v: %s", r.Name, d, r.Tags, m.raw)
+				fail("no image set wants %s@%s, beside the tags %v: %s", r.Name, d, r.Tags, m.raw)
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func (a *app) pruneCommand() *cobra.Command {
 	var f pruneFlags
 	c := &cobra.Command{
 		Use: "prune [-c FILE | --list FILE] docker://HOST[:PORT][/PREFIX]",
-		Long: `Delete from a mirror what no image set needs any more: images of earlier runs, with their
+		Long: `Delete from a mirror what no image set needs: images of earlier runs, with their
 signatures, and tags. Without --yes or --plan, nothing is deleted, and the plan is printed.
 
 What image sets need is in the records that gantry mirror writes to the mirror. Content

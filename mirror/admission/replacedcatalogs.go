@@ -34,7 +34,7 @@ const (
 type Replacing struct {
 	// OnStrand is what to do when clusters may have installed operators that have no upgrade path in a catalog
 	// that replaces another one: OnStrandKnown, which is the default, OnStrandWarn or OnStrandRefuse. What is known
-	// is what the run is told of clusters, or else what an earlier run recorded of it.
+	// is what Installed says of clusters, or else what an earlier run recorded of it.
 	OnStrand string
 	// AllowOlder replaces a catalog by an older one, and newer archives by an older one. The default refuses that.
 	AllowOlder bool

@@ -41,7 +41,7 @@ func (o *Options) contradictions() []contradiction {
 		{true, o.DeltaTime < 0, env.InputHint("use a duration such as 1s or 500ms", "Options.DeltaTime %s", o.DeltaTime)},
 		{o.Delta != "", anyOf(!archive, repair), env.Inputf("Options.Delta is for file:// destinations")},
 		{o.DeltaTime != 0, anyOf(!archive, o.Delta == DeltaOff, o.Delta == DeltaMax), env.Inputf("Options.DeltaTime is for file:// destinations with Options.Delta auto")},
-		{o.Delta == DeltaMax, o.Full, env.InputHint("leave out one of them", "Options.Full has no deltas, and Options.Delta max wants them")},
+		{o.Delta == DeltaMax, o.Full, env.InputHint("leave out one of them", "Options.Full has no deltas, and Options.Delta max needs them")},
 
 		// What is created in a registry.
 		{o.Layout != "", unknown(o.Layout, workspace.Layouts()), env.InputHint("give "+strings.Join(workspace.Layouts(), " or "), "Options.Layout %q", o.Layout)},

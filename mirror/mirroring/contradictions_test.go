@@ -26,7 +26,7 @@ func TestContradictions(t *testing.T) {
 		"a disk":              {Options{Selection: config, Destination: disk, ArchiveOptions: ArchiveOptions{Delta: DeltaMax, Volumes: site.Volumes{Redundancy: 10}}}, ""},
 		"a repair":            {Options{Repair: "request.json", Destination: disk, RegistryOptions: RegistryOptions{Prune: true}}, ""},
 		"nothing":             {Options{Destination: registry}, "nothing to mirror"},
-		"two deltas":          {Options{Destination: disk, ArchiveOptions: ArchiveOptions{Delta: DeltaMax, Full: true}}, "Options.Full has no deltas, and Options.Delta max wants them"},
+		"two deltas":          {Options{Destination: disk, ArchiveOptions: ArchiveOptions{Delta: DeltaMax, Full: true}}, "Options.Full has no deltas, and Options.Delta max needs them"},
 		"a repair elsewhere":  {Options{Repair: "request.json", Destination: registry}, `Options.Repair writes an archive, and the destination is "docker://mirror.example.com/ocp"`},
 		"a repair with parts": {Options{Repair: "request.json", Destination: disk, Selection: config, DryRun: true}, "Options.Repair cannot be combined with Options.Config, Options.Plan, Options.From, Options.Installed, Options.Dependencies, Options.CompleteRelatedImages, Options.PlatformsMode, Options.DestFormat and Options.MinAge"},
 		"two sources":         {Options{Selection: config, PlanOptions: planned, Destination: registry}, "Options.Plan cannot be combined with Options.Config and Options.From"},

@@ -123,7 +123,7 @@ type RegistryOptions struct {
 	// create them on push, as package registry does, unless DryRun is set.
 	CreateRepositories bool
 	registry.API
-	// Prune deletes from a registry what none of its image sets wants any more, as removal.Prune does,
+	// Prune deletes from a registry what none of its image sets needs, as removal.Prune does,
 	// after a run that is complete.
 	Prune bool
 }

@@ -37,7 +37,7 @@ func TestHealthOfRegistry(t *testing.T) {
 	}
 }
 
-// TestDescriptionOfHealth compares the description of the health service with that of gRPC itself.
+// TestDescriptionOfHealth compares the description of the health service with the one of gRPC itself.
 func TestDescriptionOfHealth(t *testing.T) {
 	t.Parallel()
 	file := &descriptorpb.FileDescriptorProto{}

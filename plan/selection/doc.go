@@ -7,7 +7,7 @@
 //   - Selected is what was read: the parsed configuration and the clusters.
 //   - ConfigProblem is a warning about a configuration, with its file and line.
 //
-// Package imageset has the format of configurations, catalog/installed that of what clusters run. This
+// Package imageset has the format of configurations, catalog/installed the one of what clusters run. This
 // package joins them: names of image sets, versions that block each other, and the format of manifests at
 // the destination.
 //

@@ -106,7 +106,7 @@ const whatToList = "write list operators, list releases or list updates"
 // listed in help.
 const Earlier = "gantry_earlier"
 
-// isListed reports whether a flag of Gantry is in its help, or was in that of an earlier version.
+// isListed reports whether a flag of Gantry is in its help, or was in the help of an earlier version.
 func isListed(f *pflag.Flag) bool { return !f.Hidden || f.Annotations[Earlier] != nil }
 
 // long reads a flag after its dashes.
