@@ -22,7 +22,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/manifest"
+	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 )
 
 // A sample is content for an archive, with its bytes.

@@ -16,9 +16,9 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/deltareader"
-	"github.com/gantry-mirror/gantry/pkg/layout"
-	"github.com/gantry-mirror/gantry/pkg/space"
+	"github.com/gantry-mirror/gantry/pkg/delta/deltareader"
+	"github.com/gantry-mirror/gantry/pkg/file/space"
+	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
 // A BaseReader reads blobs of the site that deltas are based on. The readers compare what they return with its

@@ -12,8 +12,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/delta"
-	"github.com/gantry-mirror/gantry/pkg/layout"
-	"github.com/gantry-mirror/gantry/pkg/space"
+	"github.com/gantry-mirror/gantry/pkg/file/space"
+	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
 // CheckTempDir returns an error if content is carried as deltas, and no file can be created in the folder for temporary

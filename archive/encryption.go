@@ -17,8 +17,8 @@ import (
 	"filippo.io/age/armor"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/layout"
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
+	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
 // An encrypted set has its own key. The public half encrypts. The secret half is in the set

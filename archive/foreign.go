@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // maxForeignFiles is how many files of a tar file are looked at to find out who wrote it.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // A labelled is a file that begins with the label of a volume, whatever its name. It may be altered or

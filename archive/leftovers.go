@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/gantry-mirror/gantry/pkg/lockfile"
+	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 )
 
 // removeLeftovers cleans up after a run that was killed when its archive was complete and before it

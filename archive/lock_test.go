@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry/pkg/lockfile"
+	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 )
 
 func TestLock(t *testing.T) {

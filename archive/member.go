@@ -12,7 +12,7 @@ import (
 	"filippo.io/age"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // problemMissing is the problem of a volume that no folder has.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/archive/parity"
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/durable"
-	"github.com/gantry-mirror/gantry/pkg/parity"
-	"github.com/gantry-mirror/gantry/pkg/regular"
-	"github.com/gantry-mirror/gantry/pkg/space"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/space"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 

@@ -14,9 +14,9 @@ import (
 	"filippo.io/age"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/archive/parity"
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/parity"
-	"github.com/gantry-mirror/gantry/pkg/space"
+	"github.com/gantry-mirror/gantry/pkg/file/space"
 )
 
 // redundant writes an archive of several volumes with parity and returns its folder and files.

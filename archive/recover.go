@@ -13,8 +13,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/regular"
-	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
+	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 )
 
 // How the set manifest of a set was found if it is in no folder.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	refs "github.com/gantry-mirror/gantry/pkg/reference"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/pkg/layout"
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
+	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
 // asideName is the folder in the partial folder for the work of an interrupted run with another

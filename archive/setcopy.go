@@ -11,7 +11,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // The set manifest is also in a volume, for those who carry the volumes alone: the file copyPath is a

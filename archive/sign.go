@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 

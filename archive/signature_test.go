@@ -18,7 +18,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/crypto/ssh"
 
-	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 )
 
 // A scribe signs set manifests.

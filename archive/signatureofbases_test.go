@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 )
 
 // TestSignaturesOfBases checks that Verify finds altered signatures of the sets that the newest builds

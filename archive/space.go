@@ -7,7 +7,7 @@ import (
 	"syscall"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/space"
+	"github.com/gantry-mirror/gantry/pkg/file/space"
 )
 
 // smallerVolumes is the hint for a file system that limits the size of files.

@@ -12,10 +12,10 @@ import (
 	"github.com/gantry-mirror/gantry/archive/open"
 	"github.com/gantry-mirror/gantry/mirror/pull"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
-	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/layout"
-	"github.com/gantry-mirror/gantry/pkg/space"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
+	"github.com/gantry-mirror/gantry/pkg/file/space"
+	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
 // ContentOptions says what Content extracts, and where to.

@@ -17,10 +17,10 @@ import (
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/ocarchive"
 	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 	"github.com/gantry-mirror/gantry/plan"
 	"github.com/gantry-mirror/gantry/plan/convert"
 )

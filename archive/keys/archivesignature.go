@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/gantry-mirror/gantry/archive"
-	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 )
 
 // SignWith returns how archives are signed with a key, or nil for no key.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/regular"
-	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
+	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 )
 
 // ArchiveTrust says which signatures archives and receipts must have.

@@ -16,12 +16,12 @@ import (
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/space"
 	"github.com/gantry-mirror/gantry/pkg/fileartifact"
-	"github.com/gantry-mirror/gantry/pkg/regular"
-	"github.com/gantry-mirror/gantry/pkg/space"
-	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 )
 
 // The names of the program and its checksum beside the volumes of an archive. They are plain files, for a

@@ -17,9 +17,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
+	"github.com/gantry-mirror/gantry/pkg/httpserver/registryserver"
 	"github.com/gantry-mirror/gantry/pkg/metrics"
-	"github.com/gantry-mirror/gantry/pkg/registryserver"
-	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 

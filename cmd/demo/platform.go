@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 )
 
 // platformSet is the configuration of the part about platform releases.

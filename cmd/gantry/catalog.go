@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
-	"github.com/gantry-mirror/gantry/pkg/escape"
+	"github.com/gantry-mirror/gantry/pkg/advice/escape"
 )
 
 // These are values of -o that only some verbs have.

@@ -17,11 +17,11 @@ import (
 
 // connectsItself lists the folders that may connect without pkg/remote, and why.
 var connectsItself = map[string]string{
-	"pkg/remote":       "it connects for the others",
-	"pkg/sshsig":       "it connects to ssh-agent, over a socket of this machine",
-	"pkg/registrytest": "it is for tests",
-	"pkg/releasetest":  "it is for tests",
-	"cmd/demo":         "it connects to registries that it started",
+	"pkg/remote":              "it connects for the others",
+	"pkg/signature/sshsig":    "it connects to ssh-agent, over a socket of this machine",
+	"pkg/registrytest":        "it is for tests",
+	"pkg/release/releasetest": "it is for tests",
+	"cmd/demo":                "it connects to registries that it started",
 }
 
 // connecting are the names in packages of Go with which a program connects to hosts or looks up names.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/doctor"
+	"github.com/gantry-mirror/gantry/pkg/registry/doctor"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 

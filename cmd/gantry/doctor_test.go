@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/doctor"
 	"github.com/gantry-mirror/gantry/pkg/registry"
+	"github.com/gantry-mirror/gantry/pkg/registry/doctor"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/escape"
-	"github.com/gantry-mirror/gantry/pkg/space"
+	"github.com/gantry-mirror/gantry/pkg/advice/escape"
+	"github.com/gantry-mirror/gantry/pkg/file/space"
 )
 
 // The exit status, as docs/ promises it. 2 is never used: Go panics use it.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/escape"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
-	"github.com/gantry-mirror/gantry/pkg/escape"
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 	"github.com/gantry-mirror/gantry/pkg/release/query"
 )

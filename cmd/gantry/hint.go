@@ -9,9 +9,9 @@ import (
 	"sync"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
+	"github.com/gantry-mirror/gantry/pkg/file/space"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/redact"
-	"github.com/gantry-mirror/gantry/pkg/space"
 )
 
 // checkPath is the hint for a file that a flag names and that does not exist.

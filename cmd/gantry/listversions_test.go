@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 )
 
 // TestListReleaseVersions checks that each minor version is listed with its most conservative channel,

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/keychain"
 	"github.com/gantry-mirror/gantry/pkg/registry"
+	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
 
 // loginFlags are the flags of gantry registry login.

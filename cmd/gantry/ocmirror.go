@@ -11,7 +11,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/ocmirror"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 )
 
 // Under the name oc-mirror, the program takes the command lines of oc mirror. Package ocmirror

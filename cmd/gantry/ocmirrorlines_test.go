@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/release/updates"
-	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
 // fooCatalog is a catalog with a package foo.

@@ -17,15 +17,15 @@ import (
 )
 
 // Opening a pipe blocks until another process opens its other end. The program therefore opens files
-// that others made or named through pkg/regular, which refuses pipes or waits for a limited time.
+// that others made or named through pkg/file/regular, which refuses pipes or waits for a limited time.
 
-// opensItself lists the folders and files that may open files without pkg/regular, and why.
+// opensItself lists the folders and files that may open files without pkg/file/regular, and why.
 var opensItself = map[string]string{
-	"pkg/regular":            "it opens files for the others",
-	"pkg/durable/durable.go": "it opens folders to sync them",
-	"pkg/registrytest":       "it is for tests",
-	"pkg/releasetest":        "it is for tests",
-	"cmd/demo":               "it opens files that it wrote",
+	"pkg/file/regular":            "it opens files for the others",
+	"pkg/file/durable/durable.go": "it opens folders to sync them",
+	"pkg/registrytest":            "it is for tests",
+	"pkg/release/releasetest":     "it is for tests",
+	"cmd/demo":                    "it opens files that it wrote",
 }
 
 // opened are functions that open a file at a path.

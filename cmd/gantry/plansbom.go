@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/escape"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/escape"
 	"github.com/gantry-mirror/gantry/plan/explain"
 )
 

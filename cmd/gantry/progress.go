@@ -9,8 +9,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/pkg/redact"
 )
 
 // The values of --progress.

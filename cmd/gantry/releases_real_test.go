@@ -9,8 +9,8 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/release/updates"
-	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
 // TestReal415 checks the published chain of trust of 4.15.0: the update graph with its digest, the

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/release/updates"
-	"github.com/gantry-mirror/gantry/pkg/releasetest"
 )
 
 // TestUpdateServiceFaults checks that faults of update services, graph data and signature stores

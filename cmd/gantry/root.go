@@ -12,13 +12,13 @@ import (
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/advice/escape"
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/escape"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/pkg/redact"
-	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/remote"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 	"github.com/gantry-mirror/gantry/pkg/window"
 )
 

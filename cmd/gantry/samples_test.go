@@ -10,7 +10,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 )
 
 // TestSamples mirrors images of the samples operator, directly and over a disk.

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/gantry-mirror/gantry/archive/keys"
-	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 )
 
 // signKeyFlag is the name of the flag.

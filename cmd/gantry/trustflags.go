@@ -9,7 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/archive/keys"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 )
 
 // trustFlags are the flags for the signatures that archives must have.

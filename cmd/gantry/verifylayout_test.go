@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/mirror/verify"
-	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/signing"
 )

@@ -24,7 +24,7 @@ const (
 	maxTestLines     = 114_000 // counted in the same way
 	maxRootFiles     = 8       // without tests
 	maxRootLines     = 1_500
-	maxPackages      = 53 // directly below pkg
+	maxPackages      = 34 // directly below pkg
 	maxExportedNames = 120
 	maxOptionFields  = 20
 )

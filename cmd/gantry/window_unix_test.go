@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/registry"
 	"github.com/gantry-mirror/gantry/pkg/release/updates"
-	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 	"github.com/gantry-mirror/gantry/plan/gates"
 	"github.com/gantry-mirror/gantry/plan/selection"
 	"github.com/gantry-mirror/gantry/plan/trust"

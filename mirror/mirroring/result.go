@@ -14,7 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 	"github.com/gantry-mirror/gantry/pkg/state/shard"
 	"github.com/gantry-mirror/gantry/plan"
 	"github.com/gantry-mirror/gantry/plan/gates"

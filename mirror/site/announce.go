@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gantry-mirror/gantry/pkg/lockfile"
+	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"

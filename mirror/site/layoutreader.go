@@ -9,8 +9,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/pkg/layout"
-	"github.com/gantry-mirror/gantry/pkg/manifest"
+	"github.com/gantry-mirror/gantry/pkg/image/layout"
+	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 )
 
 // A LayoutReader reads a layout, in which content is found by its digest.

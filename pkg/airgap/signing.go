@@ -8,7 +8,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 

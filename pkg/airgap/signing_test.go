@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 )
 
 // TestVouch signs in folders with archives that the workspace did not write.

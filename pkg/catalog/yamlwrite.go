@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/gantry-mirror/gantry/pkg/escape"
+	"github.com/gantry-mirror/gantry/pkg/advice/escape"
 )
 
 // YAML returns the object as a YAML document, without the "---" before it: members in their order,

@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/gantry-mirror/gantry/pkg/packed"
+	"github.com/gantry-mirror/gantry/pkg/delta/packed"
 )
 
 // ErrMismatch is returned by Decode if the rebuilt content is not the one that the header announces: a base has other content than the writer had.

@@ -1,7 +1,7 @@
 // Package delta writes the content of a layer as its difference from other layers, and rebuilds it from them.
 //
 // A delta is made for one blob, the target, against up to MaxBases other blobs, the bases. The package works on uncompressed content: the caller
-// decompresses blobs, and compresses the result again with pkg/recompress, whose recipe a delta carries as opaque bytes.
+// decompresses blobs, and compresses the result again with pkg/delta/recompress, whose recipe a delta carries as opaque bytes.
 //
 // Layers are tar files. Encode pairs each member of the target with a member of a base: the same path, the same content, or a similar path (version
 // numbers, hashes in names, the same name in another folder). An unchanged member is one copy, however large. A changed member is compared byte by

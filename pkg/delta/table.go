@@ -10,8 +10,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/gantry-mirror/gantry/pkg/packed"
-	"github.com/gantry-mirror/gantry/pkg/recompress"
+	"github.com/gantry-mirror/gantry/pkg/delta/packed"
+	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
 )
 
 // encodeTable returns what is between the header and the frames: the table of compressed parts, or a zero if there are none.

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gantry-mirror/gantry/pkg/packed"
-	"github.com/gantry-mirror/gantry/pkg/recompress"
+	"github.com/gantry-mirror/gantry/pkg/delta/packed"
+	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
 )
 
 // unpacked are the contents with their compressed parts unpacked, as the comparison sees them.

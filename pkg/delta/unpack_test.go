@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	own "github.com/gantry-mirror/gantry/pkg/recompress/zlib"
+	own "github.com/gantry-mirror/gantry/pkg/delta/recompress/zlib"
 )
 
 // jar returns a zip file with an entry for each content. They are compressed by zlib, as in Java.

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/gantry-mirror/gantry/pkg/escape"
+	"github.com/gantry-mirror/gantry/pkg/advice/escape"
 )
 
 // The identity of the JSON format. The version changes when a reader of an older version could

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/suggest"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 )
 
 // A Form is a format of drawings.

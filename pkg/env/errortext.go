@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/redact"
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 )
 
 // ErrorText returns an error with its hint, for a list of results.

@@ -3,7 +3,7 @@ package env
 import (
 	"os"
 
-	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
 )
 
 // IsFile reports whether what is written to path becomes a file there.

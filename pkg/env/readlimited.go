@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // ReadLimited reads a file that has at most limit bytes.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/keychain"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 	"github.com/gantry-mirror/gantry/pkg/remote/limits"
 	"github.com/gantry-mirror/gantry/pkg/remote/registries"
 )

@@ -3,7 +3,7 @@ package env
 import (
 	"os"
 
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // WarnExposed warns if other users can read a file that has a secret, once for each file. A private key for signatures is

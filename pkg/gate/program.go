@@ -17,7 +17,7 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/gantry-mirror/gantry/pkg/tail"
+	"github.com/gantry-mirror/gantry/pkg/advice/tail"
 )
 
 const (

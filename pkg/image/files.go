@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/gantry-mirror/gantry/pkg/layers"
+	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
 
 // A Tree is a directory of files that is added to an image as a layer.

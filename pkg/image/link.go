@@ -10,7 +10,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/gantry-mirror/gantry/pkg/layers"
+	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
 
 // maxLinked is the maximum size of a file that several links share.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/layers"
+	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
 
 // A Listing is what one layer does to the directories that a Lister is about, and whether it does

@@ -7,7 +7,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/pkg/manifest"
+	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 )
 
 // Docker's media types of what a manifest lists, from the distribution

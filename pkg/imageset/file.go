@@ -9,8 +9,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/fileartifact"
-	"github.com/gantry-mirror/gantry/pkg/redact"
 )
 
 // A File is a file that is mirrored as it is (mirror.files[]). Either URL or Path is set.

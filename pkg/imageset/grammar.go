@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/gantry-mirror/gantry/pkg/suggest"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 )
 
 // maxText is the maximum length of a string in bytes. It is the maximum length of a path on Linux.

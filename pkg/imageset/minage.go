@@ -1,6 +1,6 @@
 package imageset
 
-import "github.com/gantry-mirror/gantry/pkg/tagrule"
+import "github.com/gantry-mirror/gantry/pkg/imageset/tagrule"
 
 // wholeDays is the grammar of an age without a date.
 func wholeDays() grammar {

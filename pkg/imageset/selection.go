@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gantry-mirror/gantry/pkg/suggest"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 )
 
 // These checks reject contradictions in mirror.operators[]. A package or its channels have a range,

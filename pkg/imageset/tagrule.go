@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/imageset/tagrule"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/tagrule"
 )
 
 // A TagRule selects tags of an additional image's repository. A tag has to meet all conditions that are

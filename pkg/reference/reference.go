@@ -20,7 +20,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/redact"
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 )
 
 // A Reference is a parsed image reference. Tag and Digest may both be empty (a repository), one may

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/chart"
-	"github.com/gantry-mirror/gantry/pkg/doctor"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/registry/doctor"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/pkg/remote"

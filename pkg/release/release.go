@@ -15,7 +15,7 @@ import (
 	"sync"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 )
 
 // A Product is a distribution of the platform. Each has its own update service, signature stores

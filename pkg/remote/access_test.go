@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/keychain"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
 
 // tokensForEveryone is a registry whose token endpoint responds to requests without credentials.

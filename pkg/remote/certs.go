@@ -13,7 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // certs are the certificates of one folder.

@@ -34,7 +34,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/gantry-mirror/gantry/pkg/keychain"
+	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 	"github.com/gantry-mirror/gantry/pkg/remote/limits"
 	"github.com/gantry-mirror/gantry/pkg/remote/registries"
 )

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/keychain"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
 
 // A wrong password is sent to a host once, regardless of the number of requests, because some hosts

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/keychain"
+	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
 
 // A site is a set of names with their addresses; all of them lead to one server.

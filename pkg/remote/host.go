@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/gantry-mirror/gantry/pkg/keychain"
+	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
 
 // A host is the state of one registry: how it is reached, how to authenticate, and its tokens.

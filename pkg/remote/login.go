@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/keychain"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
 
 // Login sends the credential that the keychain has for the repository path at host, which may be

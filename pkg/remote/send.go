@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gantry-mirror/gantry/pkg/keychain"
+	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
 
 // maxHops limits the redirects of one request.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gantry-mirror/gantry/pkg/keychain"
+	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
 
 // maxToken limits the response of a token endpoint, in bytes.

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/keychain"
-	"github.com/gantry-mirror/gantry/pkg/redact"
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
+	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
 
 // web is the kind of requests to servers that are not registries.

@@ -10,7 +10,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/pkg/keychain"
+	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
 
 // A webFile is a file at an http or https address that does not belong to a registry.

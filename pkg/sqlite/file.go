@@ -8,7 +8,7 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // The header of a database (sqlite.org, "Database File Format", 1.3).

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // recordedFile says which records the mirrors themselves have.

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/gantry-mirror/gantry/pkg/durable"
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 const (

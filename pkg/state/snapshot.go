@@ -12,8 +12,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/durable"
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // Snapshots are the parsed catalogs of a cache: one file per catalog image, named by its digest. As

@@ -43,8 +43,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gantry-mirror/gantry/pkg/durable"
-	"github.com/gantry-mirror/gantry/pkg/lockfile"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
+	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 )
 
 // A Workspace is a workspace folder that this process has locked. Close unlocks it.

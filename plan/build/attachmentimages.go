@@ -8,8 +8,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/plan"
 )
 

@@ -16,8 +16,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 	"github.com/gantry-mirror/gantry/pkg/catalog/template"
+	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/manifest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/plan"
 )

@@ -14,9 +14,9 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/image"
-	"github.com/gantry-mirror/gantry/pkg/manifest"
+	"github.com/gantry-mirror/gantry/pkg/image/manifest"
+	"github.com/gantry-mirror/gantry/pkg/imageset/tagrule"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/tagrule"
 	"github.com/gantry-mirror/gantry/plan"
 )
 

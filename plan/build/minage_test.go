@@ -14,7 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 	"github.com/gantry-mirror/gantry/plan"
 )
 

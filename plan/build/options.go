@@ -7,7 +7,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 	"github.com/gantry-mirror/gantry/pkg/image"
-	"github.com/gantry-mirror/gantry/pkg/manifest"
+	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/plan"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 )
 
 // otherGraphData is a release source with graph data from elsewhere.

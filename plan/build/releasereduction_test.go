@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry/pkg/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 	"github.com/gantry-mirror/gantry/plan"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/release/path"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // unknownRisks looks for names of risks that no update of their channel has, on any architecture.

@@ -6,9 +6,9 @@ import (
 	"path"
 	"slices"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/release/payload"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 	"github.com/gantry-mirror/gantry/plan"
 )
 

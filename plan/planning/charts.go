@@ -15,8 +15,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/chart"
 	"github.com/gantry-mirror/gantry/pkg/chart/renderer"
+	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/layout"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"

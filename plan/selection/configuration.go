@@ -1,9 +1,9 @@
 package selection
 
 import (
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/redact"
 )
 
 // ConfigProblems returns problems as results have them, without passwords and tokens.

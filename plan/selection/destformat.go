@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/manifest"
+	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 )
 
 // KeepFormat is the value of Selection.DestFormat that keeps the media types of the sources, the default.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // Digest returns the digest of the configuration, "" if it is no regular file that can be read again.

@@ -11,11 +11,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/imageset/tagrule"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/state"
-	"github.com/gantry-mirror/gantry/pkg/tagrule"
 	"github.com/gantry-mirror/gantry/plan"
 	"github.com/gantry-mirror/gantry/plan/build"
 )

@@ -16,10 +16,10 @@ import (
 
 	"github.com/gantry-mirror/gantry/archive/keys"
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/regular"
-	"github.com/gantry-mirror/gantry/pkg/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
+	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 	"github.com/gantry-mirror/gantry/plan"
 )
 

@@ -8,9 +8,9 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/tail"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/signature/policy"
-	"github.com/gantry-mirror/gantry/pkg/tail"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/signature/policy"
 	"github.com/gantry-mirror/gantry/pkg/signature/registriesd"
 	"github.com/gantry-mirror/gantry/pkg/signature/stored"

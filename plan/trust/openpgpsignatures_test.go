@@ -13,7 +13,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/signature/policy"
 	"github.com/gantry-mirror/gantry/pkg/signature/stored"
 	"github.com/gantry-mirror/gantry/plan"

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/delta"
-	"github.com/gantry-mirror/gantry/pkg/recompress"
+	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
 	"github.com/opencontainers/go-digest"
 )
 

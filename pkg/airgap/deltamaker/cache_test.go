@@ -10,7 +10,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/delta"
-	"github.com/gantry-mirror/gantry/pkg/recompress"
+	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
 )
 
 // TestCacheOfSites checks that a delta in the cache is not used for a site that does not have its bases: a layer that

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/image"
-	"github.com/gantry-mirror/gantry/pkg/manifest"
+	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan"
 )

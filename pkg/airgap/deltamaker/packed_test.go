@@ -20,8 +20,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/pkg/deltareader"
-	"github.com/gantry-mirror/gantry/pkg/recompress"
+	"github.com/gantry-mirror/gantry/pkg/delta/deltareader"
+	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
 )
 
 // phrases returns words, many of them several times, so that the levels of a compressor differ. Some depend on the month.

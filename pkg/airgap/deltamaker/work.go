@@ -15,9 +15,9 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/delta"
-	"github.com/gantry-mirror/gantry/pkg/deltareader"
-	"github.com/gantry-mirror/gantry/pkg/layout"
-	"github.com/gantry-mirror/gantry/pkg/recompress"
+	"github.com/gantry-mirror/gantry/pkg/delta/deltareader"
+	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
+	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
 // How many bases a delta has, with each effort.

@@ -10,7 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
 	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // DeprecateOptions says what DeprecateCatalog marks as deprecated.

@@ -12,8 +12,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
-	"github.com/gantry-mirror/gantry/pkg/durable"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/catalogserver"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/httpserver/catalogserver"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 

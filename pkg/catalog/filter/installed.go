@@ -7,9 +7,9 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // A start is an operator that runs in a cluster, from which updates start.

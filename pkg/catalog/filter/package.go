@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // defaultChannel sets s.request.DefaultChannel to the default channel of the result.

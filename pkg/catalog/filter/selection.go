@@ -7,10 +7,10 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // A selection is the state of filtering one package.

@@ -20,7 +20,7 @@ import (
 	"syscall"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
 )
 
 // A Form is the format of the files.

@@ -8,7 +8,7 @@ import (
 	"path"
 
 	"github.com/gantry-mirror/gantry/pkg/image"
-	"github.com/gantry-mirror/gantry/pkg/layers"
+	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
 
 // Limits on the memory that a bundle can use. OLM itself accepts bundles of about a megabyte.

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/image"
-	"github.com/gantry-mirror/gantry/pkg/layers"
+	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
 
 // compare compares the catalogs of the other platforms with want, the catalog of the first.

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/gantry-mirror/gantry/pkg/image"
-	"github.com/gantry-mirror/gantry/pkg/layers"
+	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
 
 // Database opens the database of an SQLite index, the file in label

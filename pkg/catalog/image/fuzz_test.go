@@ -16,7 +16,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/image"
-	"github.com/gantry-mirror/gantry/pkg/layers"
+	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
 
 // FuzzList lists any bytes as a layer. A layer with the verdict CatalogOnly may be dropped, so it

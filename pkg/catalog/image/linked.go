@@ -9,7 +9,7 @@ import (
 	"maps"
 
 	"github.com/gantry-mirror/gantry/pkg/image"
-	"github.com/gantry-mirror/gantry/pkg/layers"
+	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
 
 // The labeled directory, and what is in it, may be links to other parts of the image: opm follows

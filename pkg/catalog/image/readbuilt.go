@@ -8,7 +8,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/image"
-	"github.com/gantry-mirror/gantry/pkg/layers"
+	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
 
 // builtBy is the beginning of the line that Build adds to the history of an image.

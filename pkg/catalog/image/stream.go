@@ -8,7 +8,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/image"
-	"github.com/gantry-mirror/gantry/pkg/layers"
+	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
 
 // Stream calls each with every object of the file-based catalog that Read reads, in an order that

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/image"
-	"github.com/gantry-mirror/gantry/pkg/layers"
+	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
 
 func TestVerdict(t *testing.T) {

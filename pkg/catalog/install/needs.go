@@ -1,7 +1,7 @@
 package install
 
 import (
-	"github.com/gantry-mirror/gantry/pkg/rbac"
+	"github.com/gantry-mirror/gantry/pkg/cluster/rbac"
 )
 
 // olmGroup is the API group of OLM v1.

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/redact"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/pkg/remote"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 

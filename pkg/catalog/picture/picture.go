@@ -30,11 +30,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // Options add to a drawing what the package itself does not contain.

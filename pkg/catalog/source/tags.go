@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // Tags lists tags.

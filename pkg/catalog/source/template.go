@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/template"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // catalogsFile is the name of the file with the catalogs of a composite template.

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // The builders of components.

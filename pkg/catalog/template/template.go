@@ -31,9 +31,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // The schemas of templates.

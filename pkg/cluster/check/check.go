@@ -15,7 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
 	"github.com/gantry-mirror/gantry/pkg/cluster/operator"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/release/proof"
 	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/pkg/resources"

@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/catalog/install"
+	"github.com/gantry-mirror/gantry/pkg/cluster/rbac"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/rbac"
-	"github.com/gantry-mirror/gantry/pkg/redact"
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // Access says which permissions an account does not have to install an operator. Its JSON is what gantry operator install

@@ -10,12 +10,12 @@ import (
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/install"
 	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // OpenShiftWithAccount are the versions of OpenShift whose OLM v1 uses the account of a ClusterExtension.

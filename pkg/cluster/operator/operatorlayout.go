@@ -18,7 +18,7 @@ import (
 	catalogimage "github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 	"github.com/gantry-mirror/gantry/pkg/config"
-	"github.com/gantry-mirror/gantry/pkg/layout"
+	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )

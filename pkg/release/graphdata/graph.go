@@ -8,9 +8,9 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // A Release is the metadata of a release image.

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/layers"
+	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
 
 // The files of a release image (oc, pkg/cli/admin/release/new.go).

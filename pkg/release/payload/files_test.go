@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/layers"
+	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
 
 // TestLimits checks the limits of memory and unpacked size with a manifest near each of them.

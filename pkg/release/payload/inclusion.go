@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The annotations that decide whether a cluster has an object (library-go, pkg/manifest).
+// The annotations that decide whether a cluster has an object (library-go, pkg/image/manifest).
 const (
 	capabilityKey   = "capability.openshift.io/name" // "A+B": all are needed
 	profilePrefix   = "include.release.openshift.io/"

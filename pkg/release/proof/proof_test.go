@@ -18,7 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/graphdata"
 	"github.com/gantry-mirror/gantry/pkg/release/payload"
-	"github.com/gantry-mirror/gantry/pkg/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 )
 
 // small returns a mirror of everything for amd64 in releasetest.Small, with its graph data.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/payload"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // ReleaseInfo is what a release image says of a release. Its JSON is what gantry release info --output

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/durable"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/release/payload"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // ManifestOptions says which manifests of a release ReleaseManifests returns.

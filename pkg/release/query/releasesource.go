@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/archive/open"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/image"
@@ -22,7 +23,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release/payload"
 	"github.com/gantry-mirror/gantry/pkg/release/update"
 	"github.com/gantry-mirror/gantry/pkg/release/updates"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"
 )

@@ -19,9 +19,9 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/payload"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // A Tool is a program of a release for one platform.

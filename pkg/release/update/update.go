@@ -24,9 +24,9 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // A Getter downloads an address with an Accept header and returns at most limit bytes. If the

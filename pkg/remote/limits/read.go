@@ -14,8 +14,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/gantry-mirror/gantry/pkg/regular"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // maxProblems is how many problems of a file are reported.

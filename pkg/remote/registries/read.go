@@ -10,8 +10,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/suggest"
 )
 
 // The values of pull-from-mirror; "" and "all" mean both tags and digests.

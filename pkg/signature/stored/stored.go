@@ -20,8 +20,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/image"
-	"github.com/gantry-mirror/gantry/pkg/regular"
 	"github.com/gantry-mirror/gantry/pkg/signature/cosign"
 	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
 	"github.com/gantry-mirror/gantry/pkg/signature/policy"

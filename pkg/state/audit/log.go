@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gantry-mirror/gantry/pkg/regular"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // A Log is the log in a folder. One process may use it at a time; its methods may be called by several

@@ -15,7 +15,7 @@ import (
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/pkg/escape"
+	"github.com/gantry-mirror/gantry/pkg/advice/escape"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
 

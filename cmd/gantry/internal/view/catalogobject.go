@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/escape"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/escape"
 )
 
 // WriteObject writes an object of a catalog: as a line of JSON, or as a YAML document.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/doctor"
 	"github.com/gantry-mirror/gantry/pkg/registry"
+	"github.com/gantry-mirror/gantry/pkg/registry/doctor"
 )
 
 // Doctor returns the result of gantry registry doctor as text.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
-	"github.com/gantry-mirror/gantry/pkg/escape"
-	"github.com/gantry-mirror/gantry/pkg/redact"
+	"github.com/gantry-mirror/gantry/pkg/advice/escape"
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/plan"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
-	"github.com/gantry-mirror/gantry/pkg/escape"
+	"github.com/gantry-mirror/gantry/pkg/advice/escape"
 )
 
 // A failureLine is a line of the file of --failures.

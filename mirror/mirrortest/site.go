@@ -1,0 +1,211 @@
+package mirrortest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// The repositories of the sample's catalogs in a mirror.
+const (
+	Acme      = "acme/operator-index"
+	Community = "community/curated-index"
+)
+
+// A Site has a source with the sample in it, a mirror, and a folder for files and the workspace.
+type Site struct {
+	T      *testing.T
+	Dir    string
+	Source *registrytest.Server
+	Mirror *registrytest.Server
+	Sample *registrytest.Sample
+	// Env reaches the source by the names of its images. It reads no state of the user who runs the tests. Tests may
+	// change it before its first use.
+	Env *env.Env
+	// Vars are the environment variables of Env.
+	Vars map[string]string
+
+	mu   sync.Mutex
+	said []string
+}
+
+// filled is the sample, and the storage of a registry that has it. The first test that needs it makes it.
+var filled struct {
+	once    sync.Once
+	sample  *registrytest.Sample
+	storage string // a folder
+	err     error
+}
+
+// Run runs the tests of a package, and then removes the storage that they share. A TestMain calls it.
+func Run(m *testing.M) {
+	m.Run()
+	if filled.storage != "" {
+		_ = os.RemoveAll(filled.storage)
+	}
+}
+
+// FullSource starts a registry with the sample in it.
+func FullSource(t *testing.T) (*registrytest.Server, *registrytest.Sample) {
+	t.Helper()
+	filled.once.Do(func() {
+		if filled.sample, filled.err = registrytest.NewSmallSample(); filled.err != nil {
+			return
+		}
+		first := registrytest.Start(t, registrytest.Options{Alone: true})
+		if filled.err = filled.sample.Push(t.Context(), first.Client()); filled.err == nil {
+			filled.storage, filled.err = first.Keep()
+		}
+	})
+	if filled.err != nil {
+		t.Fatalf("making the sample: %v", filled.err)
+	}
+	return registrytest.Start(t, registrytest.Options{Storage: filled.storage}), filled.sample
+}
+
+// New starts a source and a mirror.
+func New(t *testing.T, mirror registrytest.Options) *Site {
+	t.Helper()
+	source, sample := FullSource(t)
+	s := &Site{T: t, Dir: registrytest.TempDir(t), Source: source, Mirror: registrytest.Start(t, mirror), Sample: sample}
+	if err := sample.WriteConfig(s.Dir, source.Host, source.Host); err != nil {
+		t.Fatal(err)
+	}
+	s.Vars = map[string]string{"CONTAINERS_REGISTRIES_CONF": s.Path("registries.conf"), "HOME": t.TempDir()}
+	s.Env = s.NewEnv()
+	return s
+}
+
+// NewEnv returns another Env like Site.Env: a program that starts anew.
+func (s *Site) NewEnv() *env.Env {
+	e := &env.Env{
+		Home: s.Vars["HOME"], MachineConfig: s.Path("etc"), Say: s.hear, Warn: s.hear,
+		Getenv: func(name string) string { return s.Vars[name] },
+	}
+	s.T.Cleanup(e.Close)
+	return e
+}
+
+func (s *Site) hear(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.said = append(s.said, text)
+}
+
+// Said returns the notices and warnings since the last call.
+func (s *Site) Said() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	said := s.said
+	s.said = nil
+	return said
+}
+
+// Path returns the path of a file in the folder.
+func (s *Site) Path(name string) string { return filepath.Join(s.Dir, name) }
+
+// Workspace is the folder of the workspace.
+func (s *Site) Workspace() string { return s.Path("workspace") }
+
+// Docker returns the mirror as a destination: docker://HOST/PREFIX.
+func (s *Site) Docker(prefix string) string {
+	return env.RegistryScheme + s.Mirror.Host + "/" + strings.TrimPrefix(prefix, "/")
+}
+
+// Archive returns a folder as a destination: file://DIR.
+func (s *Site) Archive(name string) string { return env.ArchiveScheme + s.Path(name) }
+
+// Write writes a file to the folder and returns its path.
+func (s *Site) Write(name, text string) string {
+	s.T.Helper()
+	if err := os.WriteFile(s.Path(name), []byte(text), 0o600); err != nil {
+		s.T.Fatal(err)
+	}
+	return s.Path(name)
+}
+
+// Config writes a configuration with this mirror stanza, and returns its path.
+func (s *Site) Config(name, stanza string) string {
+	s.T.Helper()
+	return s.Write(name, "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n"+stanza)
+}
+
+// Operators writes imageset.yaml with these packages of the sample's catalog, and returns its path.
+func (s *Site) Operators(packages ...string) string {
+	s.T.Helper()
+	stanza := "  operators:\n  - catalog: registry.example.com/acme/operator-index:v4.20\n    packages:\n"
+	for _, name := range packages {
+		stanza += "    - name: " + name + "\n"
+	}
+	return s.Config("imageset.yaml", stanza)
+}
+
+// Images writes imageset.yaml with these additional images, and returns its path.
+func (s *Site) Images(names ...string) string {
+	s.T.Helper()
+	stanza := "  additionalImages:\n"
+	for _, name := range names {
+		stanza += "  - name: " + name + "\n"
+	}
+	return s.Config("imageset.yaml", stanza)
+}
+
+// VerifyCatalog pulls a catalog of the mirror and all its images, with a client that shares no code with Gantry, and
+// checks the number of bundles.
+func (s *Site) VerifyCatalog(prefix, repository string, bundles int) registrytest.Verified {
+	s.T.Helper()
+	place := func(path string) string { return strings.Trim(prefix+"/"+path, "/") }
+	v, err := s.Mirror.Client().VerifyCatalog(s.T.Context(), place(repository), "v4.20", place)
+	if err != nil {
+		s.T.Fatalf("the mirror is not complete: %v", err)
+	}
+	if len(v.Bundles) != bundles {
+		s.T.Errorf("catalog %s has %d bundles, want %d: %v", repository, len(v.Bundles), bundles, v.Bundles)
+	}
+	return v
+}
+
+// Refused checks that an error has this kind, and that it and its hint contain these words.
+func Refused(t *testing.T, err error, kind advice.Kind, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want one of kind %v", kind)
+	}
+	if got := advice.KindOf(err); got != kind {
+		t.Errorf("the error has kind %v, want %v: %v", got, kind, err)
+	}
+	text := env.ErrorText(err)
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			t.Errorf("the error does not contain %q: %s", word, text)
+		}
+	}
+}
+
+// Requests returns the requests that a registry got, as "METHOD /path", in order.
+func Requests(server *registrytest.Server, methods ...string) (all []string) {
+	for _, r := range server.Log() {
+		if len(methods) == 0 || slices.Contains(methods, r.Method) {
+			all = append(all, r.Method+" "+r.Path)
+		}
+	}
+	return all
+}
+
+// must ends a test if a verb that only prepares it fails.
+func must[T any](s *Site, verb string, run func(ctx context.Context) (T, error)) T {
+	s.T.Helper()
+	result, err := run(s.T.Context())
+	if err != nil {
+		s.T.Fatalf("%s: %s\n%s", verb, env.ErrorText(err), strings.Join(s.Said(), "\n"))
+	}
+	return result
+}

@@ -1,0 +1,250 @@
+// Package deltareader makes blobs from deltas and from the blobs that these are based on.
+//
+// A Builder reads the header of a delta file, gets the bases, writes their uncompressed content to temporary
+// files, applies the delta, compresses the result as the recipe in the delta says, and compares it with the
+// digest of the blob: what is returned is the blob, byte for byte, or an error. Memory does not depend on the
+// size of blobs. Deltas may come from strangers: nothing is written beyond the lengths that were announced
+// and accepted.
+package deltareader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/delta"
+	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
+	"github.com/gantry-mirror/gantry/pkg/image/layout"
+)
+
+// A Builder rebuilds blobs. It is safe for concurrent use.
+type Builder struct {
+	bases bases
+	slots chan struct{}
+}
+
+// New returns a Builder. dir is the folder for temporary files, which have the uncompressed content of bases and
+// what compressed parts of it unpack to; "" is the one of the system. Close removes the files.
+func New(dir string) *Builder {
+	return &Builder{bases: bases{dir: dir}, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+}
+
+// A Delta is what a blob is made from.
+type Delta struct {
+	// Blob describes the blob.
+	Blob ocispec.Descriptor
+	// Bases are the blobs that the delta may be based on.
+	Bases []ocispec.Descriptor
+	// Open opens the delta file.
+	Open func(ctx context.Context) (io.ReadCloser, error)
+	// OpenBase opens one of Bases as it is stored. Its reader compares it with its digest. A base that was
+	// opened for one delta is used for others, too.
+	// If again is true, what was opened first could not be read, and another copy is opened, if there is one.
+	OpenBase func(ctx context.Context, d digest.Digest, again bool) (io.ReadCloser, error)
+}
+
+// Close removes the temporary files. No blob may be in use.
+func (b *Builder) Close() error {
+	b.bases.close()
+	return nil
+}
+
+// A BaseError reports that a base cannot be read. A base that is intact and that the delta does not fit is none: the
+// delta is wrong then.
+type BaseError struct {
+	Base digest.Digest
+	Err  error
+}
+
+func (e *BaseError) Error() string {
+	return fmt.Sprintf("%s, which the delta is based on, cannot be read: %v", e.Base, e.Err)
+}
+func (e *BaseError) Unwrap() error { return e.Err }
+
+// Blob opens the blob of a delta. The blob is made while it is read, and reading ends with an error in place
+// of io.EOF if it is another one. A base that cannot be read is a *BaseError. Blob waits while as many blobs
+// as there are processors are open.
+func (b *Builder) Blob(ctx context.Context, d Delta) (io.ReadCloser, error) {
+	h, recipe, err := d.readHeader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	job := &job{builder: b}
+	for _, want := range h.Bases {
+		x, err := b.bases.get(ctx, want.Digest, want.ContentSize, d.OpenBase)
+		if err != nil {
+			job.release()
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			if errors.As(err, new(unfitError)) {
+				return nil, fmt.Errorf("the delta does not fit %s, which it is based on: %w", want.Digest, err)
+			}
+			return nil, &BaseError{want.Digest, err}
+		}
+		job.bases = append(job.bases, x)
+	}
+	// Bases may be made from deltas themselves, so a slot is taken when they are complete.
+	select {
+	case b.slots <- struct{}{}:
+		job.slot = true
+	case <-ctx.Done():
+		job.release()
+		return nil, context.Cause(ctx)
+	}
+	file, err := d.Open(ctx)
+	if err != nil {
+		job.release()
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	read, write := io.Pipe()
+	job.read, job.cancel = read, cancel
+	job.running.Go(func() {
+		err := job.write(ctx, write, file, recipe)
+		_ = write.CloseWithError(err) // always nil
+		_ = file.Close()              // only read from
+	})
+	body, err := layout.Verified(ctx, job, d.Blob, "what was made from the delta")
+	if err != nil {
+		return nil, errors.Join(err, job.Close())
+	}
+	return &made{body, job}, nil
+}
+
+// made reads a blob. Its end is returned only after the decoder ended without an error, too: a delta that gives the blob and
+// announces another content was altered.
+type made struct {
+	io.ReadCloser
+	job *job
+}
+
+func (m *made) Read(p []byte) (int, error) {
+	n, err := m.ReadCloser.Read(p)
+	if (err == nil || err == io.EOF) && m.job.err != nil {
+		return 0, m.job.err
+	}
+	return n, err
+}
+
+// readHeader reads and checks the header of the delta file.
+func (d *Delta) readHeader(ctx context.Context) (*delta.Header, *recompress.Recipe, error) {
+	file, err := d.Open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close() // only read from
+	h, err := delta.ReadHeader(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	if h.Digest != d.Blob.Digest || h.Size != d.Blob.Size {
+		return nil, nil, fmt.Errorf("the delta is for %s of %d bytes", h.Digest, h.Size)
+	}
+	if limit := MaxContent(d.Blob.Size); h.ContentSize > limit {
+		return nil, nil, fmt.Errorf("the blob would have %d bytes uncompressed, and at most %d are allowed", h.ContentSize, limit)
+	}
+	for _, want := range h.Bases {
+		i := slices.IndexFunc(d.Bases, func(b ocispec.Descriptor) bool { return b.Digest == want.Digest })
+		switch {
+		case i < 0:
+			return nil, nil, fmt.Errorf("the delta is based on %s, which the archive does not announce", want.Digest)
+		case want.ContentSize > MaxContent(d.Bases[i].Size):
+			return nil, nil, fmt.Errorf("the base %s would have %d bytes uncompressed, and at most %d are allowed", want.Digest, want.ContentSize, MaxContent(d.Bases[i].Size))
+		}
+	}
+	recipe, err := recompress.Parse(h.Recipe)
+	if err == nil {
+		err = recipe.Check()
+	}
+	return h, recipe, err
+}
+
+const (
+	// maxExpansion is how many times as large as a blob its uncompressed content may be.
+	maxExpansion = 200
+	// leastLimit is how large the uncompressed content of any blob may be, in bytes.
+	leastLimit = 64 << 20
+)
+
+// MaxContent returns how large the uncompressed content of a blob may be that deltas are made for, or based on,
+// in bytes. size is the one of the blob.
+func MaxContent(size int64) int64 {
+	if size > (1<<62)/maxExpansion {
+		return 1 << 62
+	}
+	return max(leastLimit, size*maxExpansion)
+}
+
+// A job makes one blob.
+type job struct {
+	builder *Builder
+	bases   []*base
+	slot    bool
+	read    *io.PipeReader
+	cancel  context.CancelCauseFunc
+	running sync.WaitGroup
+	once    sync.Once
+	err     error // of making the blob, as far as it was read
+}
+
+// write writes the blob.
+func (j *job) write(ctx context.Context, to io.Writer, file io.Reader, recipe *recompress.Recipe) error {
+	blob, err := recipe.NewWriter(to)
+	if err != nil {
+		return err
+	}
+	_, err = delta.Decode(ctx, blob, file, func(i int, _ delta.BaseInfo) (io.ReaderAt, error) { return j.bases[i].file, nil }, delta.DecodeOptions{Temp: j.builder.bases.dir})
+	return explainSpace(errors.Join(err, blob.Close()), j.builder.bases.dir)
+}
+
+// Read implements io.Reader.
+func (j *job) Read(p []byte) (int, error) {
+	n, err := j.read.Read(p)
+	if err != nil && err != io.EOF {
+		j.err = err
+	}
+	return n, err
+}
+
+// Close ends the job.
+func (j *job) Close() error {
+	j.once.Do(func() {
+		j.cancel(context.Canceled)
+		_ = j.read.Close() // always nil; the writer ends with it
+		j.running.Wait()
+		j.release()
+	})
+	return nil
+}
+
+func (j *job) release() {
+	for _, x := range j.bases {
+		j.builder.bases.release(x)
+	}
+	j.bases = nil
+	if j.slot {
+		<-j.builder.slots
+		j.slot = false
+	}
+}
+
+// explainSpace adds what to do if a folder for temporary files is full.
+func explainSpace(err error, dir string) error {
+	if errors.Is(err, syscall.ENOSPC) {
+		if dir == "" {
+			dir = os.TempDir()
+		}
+		return fmt.Errorf("%s has no space for the uncompressed content of what a delta is based on: %w", dir, err)
+	}
+	return err
+}

@@ -1,0 +1,149 @@
+package registryserver_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/httpserver/registryserver"
+	"github.com/gantry-mirror/gantry/pkg/image/manifest"
+)
+
+// TestSequences sends the requests of container tools, in their order, over one persistent
+// connection.
+func TestSequences(t *testing.T) {
+	t.Parallel()
+	s, one, list, _ := library(t)
+	image, index := one.Manifests[0], list.Manifests[0]
+	accept := strings.Join([]string{ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex, manifest.DockerImage, manifest.DockerList, "*/*"}, ", ")
+	blob := func(i int) string { return "/v2/acme/app/blobs/" + one.Blobs[i].Digest.String() }
+	type step struct {
+		method, path string
+		header       []string
+		status       int
+	}
+	for tool, steps := range map[string][]step{
+		// containerd with a hosts.toml: a HEAD resolves the tag, and ns names the mirrored
+		// registry; an interrupted layer is fetched from an offset.
+		"containerd": {
+			{"HEAD", "/v2/acme/app/manifests/multi?ns=quay.io", []string{"Accept", accept}, http.StatusOK},
+			{"GET", "/v2/acme/app/manifests/" + index.Digest.String() + "?ns=quay.io", []string{"Accept", accept}, http.StatusOK},
+			{"GET", "/v2/acme/app/manifests/" + image.Digest.String() + "?ns=quay.io", []string{"Accept", image.MediaType + ", */*"}, http.StatusOK},
+			{"GET", blob(0) + "?ns=quay.io", []string{"Accept", "application/vnd.oci.image.config.v1+json, */*"}, http.StatusOK},
+			{"GET", blob(2) + "?ns=quay.io", []string{"Accept", "*/*", "Range", "bytes=400-"}, http.StatusPartialContent},
+		},
+		// podman, skopeo and CRI-O: a ping, the manifest by tag, the child, and blobs.
+		"podman": {
+			{"GET", "/v2/", []string{"Docker-Distribution-Api-Version", "registry/2.0"}, http.StatusOK},
+			{"GET", "/v2/acme/app/manifests/multi", []string{"Accept", accept}, http.StatusOK},
+			{"GET", "/v2/acme/app/manifests/" + image.Digest.String(), []string{"Accept", accept}, http.StatusOK},
+			{"GET", blob(1), nil, http.StatusOK},
+			{"GET", blob(2), nil, http.StatusOK},
+			{"GET", blob(0), nil, http.StatusOK},
+			{"GET", "/v2/acme/app/manifests/sha256-" + image.Digest.Encoded() + ".sig", nil, http.StatusNotFound},
+		},
+	} {
+		ports := map[string]bool{}
+		for _, x := range steps {
+			a := s.ask(t, x.method, x.path, x.header...).want(t, x.status, "")
+			if a.StatusCode < 300 && strings.Contains(x.path, "sha256:") && x.status == http.StatusOK && digest.FromString(a.body) != digest.Digest(a.Header.Get("Docker-Content-Digest")) {
+				t.Errorf("%s: %s %s has other content", tool, x.method, x.path)
+			}
+			ports[a.Header.Get("Connection")] = true
+		}
+		if ports["close"] {
+			t.Errorf("%s: the connection was not kept", tool)
+		}
+	}
+}
+
+// FuzzRequest sends arbitrary requests. It checks that each gets a response that clients
+// understand, and that content is only read for pulls.
+func FuzzRequest(f *testing.F) {
+	sh := newMemorySource()
+	img := sh.image(f, nil, "layer")
+	r := registry(f, sh, quiet(), at("acme/app", img, "v1"))
+	for _, path := range []string{"/v2/", "/v2/_catalog", "/v2/acme/app/tags/list", "/v2/acme/app/manifests/v1", "/v2/acme/app/blobs/" + img.Blobs[0].Digest.String(), "/v2/acme/app/referrers/" + img.Manifests[0].Digest.String(), "/v2/../x", ""} {
+		f.Add("GET", path, "n=1&last=a&artifactType=b", "bytes=1-")
+		f.Add("PUT", path, "", "")
+	}
+	f.Fuzz(func(t *testing.T, method, path, query, ranges string) {
+		req := newRequest(t, method, path, query)
+		req.Header.Set("Range", ranges)
+		sh.reads()
+		a := record(t, r, req)
+		switch a.StatusCode {
+		case http.StatusOK, http.StatusPartialContent:
+			if method != http.MethodGet && method != http.MethodHead {
+				t.Errorf("%s %s: %s", method, path, a.Status)
+			}
+		case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusRequestedRangeNotSatisfiable:
+			a.want(t, a.StatusCode, a.code(t))
+			if reads := sh.reads(); a.StatusCode != http.StatusRequestedRangeNotSatisfiable && reads != nil {
+				t.Errorf("%s %s read %v", method, path, reads)
+			}
+		default:
+			t.Errorf("%s %s?%s: %s", method, path, query, a.Status)
+		}
+		if d := a.Header.Get("Docker-Content-Digest"); a.StatusCode == http.StatusOK && method == http.MethodGet && d != "" && digest.FromString(a.body).String() != d {
+			t.Errorf("%s has other content than %s", path, d)
+		}
+	})
+}
+
+// FuzzParseUsers checks that only a user in the file with the correct password gets access, and
+// that the error for an invalid file does not repeat its lines.
+func FuzzParseUsers(f *testing.F) {
+	good := hash(f, "secret", 4)
+	f.Add("ann:" + good + "\n# bob\n")
+	f.Add(":\n")
+	f.Add("ann:$2y$31$" + strings.Repeat("x", 53))
+	f.Fuzz(func(t *testing.T, file string) {
+		users, err := registryserver.ParseUsers(strings.NewReader(file))
+		if err != nil {
+			for line := range strings.Lines(file) {
+				if line = strings.TrimSpace(line); len(line) > 12 && strings.Contains(err.Error(), line) {
+					t.Errorf("the error has the line %q: %v", line, err)
+				}
+			}
+			return
+		}
+		if strings.Count(file, "$04$") == 0 || strings.Count(file, "\n") > 3 {
+			return // it would take too long
+		}
+		req := newRequest(t, http.MethodGet, "/v2/", "")
+		req.SetBasicAuth("nobody", "nothing")
+		inside := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "inside") })
+		if a := record(t, users.Guard(quiet(), inside), req); a.StatusCode != http.StatusUnauthorized {
+			t.Errorf("an unknown user gets access with %q", file)
+		}
+	})
+}
+
+// BenchmarkPull pulls one layer repeatedly, from memory.
+func BenchmarkPull(b *testing.B) {
+	sh := newMemorySource()
+	text := noise(64 << 20)
+	addr, _ := listen(b, quiet(), registry(b, sh, quiet(), at("app", sh.image(b, nil, text), "v1")), nil)
+	url := "http://" + addr + "/v2/app/blobs/" + digest.FromString(text).String()
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, url, http.NoBody)
+		if err != nil {
+			b.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if n, err := io.Copy(io.Discard, resp.Body); err != nil || n != int64(len(text)) {
+			b.Fatal(n, err)
+		}
+		_ = resp.Body.Close()
+	}
+}
