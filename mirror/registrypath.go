@@ -32,7 +32,7 @@ func ParseRegistryPath(s string, maxNestedPaths int) (RegistryPath, error) {
 		return RegistryPath{}, advice.New(advice.Input, hint, format, args...)
 	}
 	if shown := redact.Address(s); shown != s {
-		login := "gantry login"
+		login := "gantry registry login"
 		if _, host, ok := strings.Cut(shown, "@"); ok {
 			host, _, _ = strings.Cut(host, "/")
 			login = strings.TrimSpace(login + " " + host)

@@ -32,7 +32,7 @@ func TestParseRegistryPath(t *testing.T) {
 		"docker://mirror.example.com:0/a":     "from 1 to 65535",
 		"docker://mirror.example.com/A":       "lowercase",
 		"docker://mirror.example.com/a//b":    "docker://mirror.example.com/a//b",
-		"docker://user:pw@mirror.example.com": "gantry login mirror.example.com",
+		"docker://user:pw@mirror.example.com": "gantry registry login mirror.example.com",
 	} {
 		if d, err := ParseRegistryPath(in, 0); err == nil || !strings.Contains(advice.Text(err), word) {
 			t.Errorf("ParseRegistryPath(%q) = %+v, %v; want an error with %q", in, d, err, word)

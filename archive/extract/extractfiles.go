@@ -85,7 +85,7 @@ func Files(ctx context.Context, o FilesOptions) (*ExtractedFiles, error) {
 		x := pull.PulledFile{Version: 1, MirroredFile: f, To: filepath.Join(o.To, filepath.FromSlash(f.Name))}
 		x.Present, err = s.WriteBelow(ctx, f, root, o.Force)
 		if len(o.Names) == 0 && errors.Is(err, fs.ErrNotExist) {
-			e.Warnf("%s is in an earlier archive: name its folder, too, or run gantry pull with the mirror", f.Name)
+			e.Warnf("%s is in an earlier archive: name its folder, too, or run gantry get with the mirror", f.Name)
 			out.Earlier = append(out.Earlier, f.Name)
 			continue
 		}

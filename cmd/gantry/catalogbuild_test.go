@@ -247,7 +247,7 @@ func TestCatalogBuildWithCredentials(t *testing.T) {
 	w := newCatalogFixture(t)
 	w.mirror = registrytest.Start(t, registrytest.Options{TLS: true, Auth: registrytest.TokenAuth})
 	args := []string{"catalog", "build", w.path("zoo"), w.docker("/made/zoo:v1"), "--dest-cert-dir", filepath.Dir(w.mirror.CAFile)}
-	w.refuse(exitUnauthorized, []string{w.mirror.Host, "gantry login"}, args...)
+	w.refuse(exitUnauthorized, []string{w.mirror.Host, "gantry registry login"}, args...)
 	w.must(append(args, "--dest-authfile", w.mirror.AuthFile)...)
 	if _, err := w.mirror.Client().Pull(t.Context(), "made/zoo", "v1"); err != nil {
 		t.Error(err)

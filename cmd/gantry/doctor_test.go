@@ -16,7 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// doctor runs gantry doctor and returns the findings by name.
+// doctor runs gantry registry doctor and returns the findings by name.
 func (w *fixture) doctor(code int, args ...string) map[string]doctor.Finding {
 	w.t.Helper()
 	o := w.gantry(append([]string{"doctor", "-o", "json"}, args...)...)
@@ -125,7 +125,7 @@ func TestDoctorShowsNoSecrets(t *testing.T) {
 		t.Errorf("an unknown CA: %+v", f)
 	}
 	o := w.gantry("doctor", "--dest-tls-verify=false", w.docker(""))
-	if o.code != exitUnauthorized || !strings.Contains(o.stdout, "gantry login") || !strings.Contains(o.stdout, "not verified") {
+	if o.code != exitUnauthorized || !strings.Contains(o.stdout, "gantry registry login") || !strings.Contains(o.stdout, "not verified") {
 		t.Errorf("%d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 	o = w.must("doctor", "--dest-cert-dir", filepath.Dir(w.mirror.CAFile), "--dest-authfile", w.mirror.AuthFile, w.docker(""))

@@ -133,6 +133,7 @@ func TestVerbsOfOtherTools(t *testing.T) {
 func TestUnknownVerbs(t *testing.T) {
 	for args, want := range map[string]string{
 		"miror":               `did you mean "mirror"?`,
+		"loign":               `did you mean "registry login"?`,
 		"config chekc":        `did you mean "check"?`,
 		"quux --output json":  `unknown command \"quux\"`,
 		"config check":        "gantry config check --help",

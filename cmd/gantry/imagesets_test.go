@@ -94,7 +94,7 @@ func TestImageSets(t *testing.T) {
 	}
 	w.must("resources", mirror, "--workspace", third)
 	if _, text := w.resourcesOf(third); text != other {
-		t.Errorf("gantry resources writes\n%s\nwant\n%s", text, other)
+		t.Errorf("gantry cluster resources writes\n%s\nwant\n%s", text, other)
 	}
 
 	// The status of the mirror needs no workspace.

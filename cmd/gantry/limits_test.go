@@ -40,7 +40,7 @@ func TestWrongLimits(t *testing.T) {
 		"many retries":    {flags: []string{"--retry-times", "99999999999999"}, words: []string{"--retry-times 99999999999999", "from 0 to 1000"}},
 		"no delay":        {flags: []string{"--retry-delay", "-1s"}, words: []string{"--retry-delay -1s", "from 0 to 1h"}},
 		"a long delay":    {flags: []string{"--retry-delay", "1000000h"}, words: []string{"--retry-delay 1000000h", "from 0 to 1h"}},
-		"no credentials":  {flags: []string{"--src-authfile", w.path("nowhere.json")}, words: []string{"nowhere.json", "--src-authfile", "gantry login"}},
+		"no credentials":  {flags: []string{"--src-authfile", w.path("nowhere.json")}, words: []string{"nowhere.json", "--src-authfile", "gantry registry login"}},
 		"no JSON":         {flags: []string{"--authfile", w.path("imageset.yaml")}, words: []string{"imageset.yaml (named by --authfile)", "line 1 is not valid JSON"}},
 		"half of JSON":    {flags: []string{"--dest-authfile", w.write("half.json", `{"auths": [1`)}, words: []string{"half.json (named by --dest-authfile)", "line 1 is not valid JSON"}},
 		"no number":       {flags: []string{"--parallel-layers", "abc"}, words: []string{`"abc"`, "--parallel-layers", "from 1 to 100"}},

@@ -83,7 +83,7 @@ func TestLogin(t *testing.T) {
 			if o = runGantry(t, "", "logout", s.Host); o.code != exitOK || !strings.Contains(o.stdout, "Logged out of "+s.Host) || o.stderr != "" {
 				t.Errorf("logout: %d\n%s%s", o.code, o.stdout, o.stderr)
 			}
-			if o = runGantry(t, "", plan...); !strings.Contains(o.stderr, "401") || !strings.Contains(o.stderr, "gantry login "+s.Host) {
+			if o = runGantry(t, "", plan...); !strings.Contains(o.stderr, "401") || !strings.Contains(o.stderr, "gantry registry login "+s.Host) {
 				t.Errorf("plan after logout: %d\n%s%s", o.code, o.stdout, o.stderr)
 			}
 			if o = runGantry(t, "", "logout", s.Host); o.code != exitOK || !strings.Contains(o.stdout, "There were no credentials") {

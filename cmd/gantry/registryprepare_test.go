@@ -88,7 +88,7 @@ func TestRegistryPrepare(t *testing.T) {
 	w := newFixture(t, registrytest.Options{})
 	h, host := startHarbor(t, w)
 	to, isc := "docker://"+host+"/ocp", w.path("imageset.yaml")
-	w.refuse(exitUnauthorized, []string{"gantry login " + host}, "registry", "prepare", "-c", isc, to)
+	w.refuse(exitUnauthorized, []string{"gantry registry login " + host}, "registry", "prepare", "-c", isc, to)
 	auth := w.write("harbor.json", `{"auths":{"`+host+`":{"auth":"YWRtaW46c2VjcmV0LTc="}}}`) // admin:secret-7
 	if err := os.Chmod(auth, 0o600); err != nil {
 		t.Fatal(err)

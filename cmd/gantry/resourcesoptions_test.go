@@ -13,7 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// TestResourcesKeepOptions checks that gantry resources changes only what its flags say: all files of all
+// TestResourcesKeepOptions checks that gantry cluster resources changes only what its flags say: all files of all
 // folders stay, also those that say how the mirror is reached.
 func TestResourcesKeepOptions(t *testing.T) {
 	t.Parallel()

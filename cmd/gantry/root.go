@@ -215,6 +215,9 @@ func verbArgs(c *cobra.Command, args []string) error {
 	}
 	err := fmt.Errorf("unknown command %q for %q", args[0], c.CommandPath())
 	if near := suggest.Phrase(args[0], verbs); near != "" {
+		if !c.HasParent() {
+			near = currentNames().Replace(near)
+		}
 		return advice.Wrap(advice.Input, err, near+"\nsee: "+c.CommandPath()+" --help")
 	}
 	return seeHelp(c, err)

@@ -132,12 +132,23 @@ func specialSchemas() map[reflect.Type]*jsonschema.Schema {
 	}
 }
 
+// currentName returns a command by its current name.
+func currentName(command string) string {
+	verb, rest, _ := strings.Cut(command, " ")
+	for _, v := range (&app{}).verbs() {
+		if v.name == verb && v.now != "" {
+			return strings.TrimSpace(v.now + " " + rest)
+		}
+	}
+	return command
+}
+
 // madeSchemas returns the schemas of all documents as they are now.
 var madeSchemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
 	all := map[string]*jsonschema.Schema{}
 	comments, parsed := map[string]string{}, map[string]bool{}
 	for _, d := range documents() {
-		title := "gantry " + d.command
+		title := "gantry " + currentName(d.command)
 		if d.command == "" {
 			title = "errors of gantry"
 		}

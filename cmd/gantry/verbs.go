@@ -60,6 +60,17 @@ func (a *app) verbs() []verb {
 	}
 }
 
+// currentNames replaces the quoted earlier names of verbs.
+func currentNames() *strings.Replacer {
+	var pairs []string
+	for _, v := range (&app{}).verbs() {
+		if v.now != "" {
+			pairs = append(pairs, `"`+v.name+`"`, `"`+v.now+`"`)
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
 // named returns a function that reports whether an argument is the name of a verb. Which of the
 // arguments is the verb is for the parser of flags to decide; this includes it, and any other
 // argument that happens to be the name of a verb.

@@ -26,7 +26,7 @@ type loss struct {
 	words []string
 	// pushes is how many manifests and blobs the repair sends; 0 means one.
 	pushes int
-	// byResources means that gantry resources restores it.
+	// byResources means that gantry cluster resources restores it.
 	byResources bool
 }
 

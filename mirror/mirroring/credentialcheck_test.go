@@ -91,7 +91,7 @@ func TestRefusedPasswordEndsPlanning(t *testing.T) {
 	check := func(errs map[string]error) {
 		for verb, err := range errs {
 			if text := advice.Text(err); advice.KindOf(err) != advice.Unauthorized || !strings.HasPrefix(text, `the mirror refused the password for user "ci"`) ||
-				!strings.Contains(text, "run gantry login "+s.mirror) || strings.Contains(text, "wrong") {
+				!strings.Contains(text, "run gantry registry login "+s.mirror) || strings.Contains(text, "wrong") {
 				t.Errorf("%s: %s", verb, text)
 			}
 		}
@@ -107,7 +107,7 @@ func TestMissingPasswordEndsPlanning(t *testing.T) {
 	s := newStuck(t)
 	for verb, err := range s.verbs(t.Context(), s.env(""), s.mirror) {
 		if text := advice.Text(err); advice.KindOf(err) != advice.Unauthorized || !strings.Contains(text, s.mirror+": it requires a login to push, and no credentials for it were found in ") ||
-			!strings.Contains(text, filepath.Join(s.dir, ".docker", "config.json")+"; run gantry login "+s.mirror) {
+			!strings.Contains(text, filepath.Join(s.dir, ".docker", "config.json")+"; run gantry registry login "+s.mirror) {
 			t.Errorf("%s: %s", verb, text)
 		}
 	}

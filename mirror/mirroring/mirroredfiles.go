@@ -54,7 +54,7 @@ func sayOtherFiles(ctx context.Context, e *env.Env, t *site.RegistryDestination,
 	}
 }
 
-// otherContents returns the other contents that a mirror has of a file, by what gantry pull is given. tags are
+// otherContents returns the other contents that a mirror has of a file, by what gantry get is given. tags are
 // those of the mirror.
 func otherContents(f plan.File, tags []string) (others []string) {
 	own := f.Artifact().Tags()

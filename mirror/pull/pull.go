@@ -40,7 +40,7 @@ type Options struct {
 	Read     archive.OpenOptions
 }
 
-// A FileList is the result of ListFiles. Its JSON is what gantry pull --output json prints.
+// A FileList is the result of ListFiles. Its JSON is what gantry get --output json prints.
 type FileList struct {
 	Version int          `json:"version"`
 	From    string       `json:"from"`

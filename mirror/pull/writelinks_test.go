@@ -16,7 +16,7 @@ import (
 )
 
 // TestLinksAreNotFollowed writes files of others over symbolic links: nothing is written through them, with and without
-// force, into the folder of gantry archive extract --files and to the path of gantry pull --to.
+// force, into the folder of gantry archive extract --files and to the path of gantry get --to.
 func TestLinksAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

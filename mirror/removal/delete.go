@@ -46,7 +46,7 @@ type DeletionListOptions struct {
 	MaxNestedPaths int
 }
 
-// A DeletionList is the result of ListDeletions. Its JSON is what gantry delete --output json prints.
+// A DeletionList is the result of ListDeletions. Its JSON is what gantry prune -c --output json prints.
 type DeletionList struct {
 	Version int `json:"version"`
 	// Mirror is docker://HOST[:PORT][/PREFIX].

@@ -44,7 +44,7 @@ type DeleteOptions struct {
 	Now func() time.Time
 }
 
-// A DeleteResult is the result of Delete. Its JSON is what gantry delete --delete-yaml-file --output json
+// A DeleteResult is the result of Delete. Its JSON is what gantry prune --list --output json
 // prints.
 type DeleteResult struct {
 	Version int `json:"version"`
@@ -89,7 +89,7 @@ type RepublishedCatalog struct {
 func (o *DeleteOptions) check() error {
 	switch {
 	case o.DeleteYAMLFile == "":
-		return env.InputHint("set Options.DeleteYAMLFile to a file of gantry delete --generate", "no list of images")
+		return env.InputHint("set Options.DeleteYAMLFile to a file of gantry prune -c", "no list of images")
 	case !strings.HasPrefix(o.Mirror, env.RegistryScheme):
 		return env.InputHint("write docker://HOST[:PORT][/PREFIX]", "%q is not a mirror registry", o.Mirror)
 	case o.ListMirror != "" && !strings.HasPrefix(o.ListMirror, env.RegistryScheme):

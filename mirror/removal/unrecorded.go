@@ -83,7 +83,7 @@ func ListUnrecorded(ctx context.Context, o UnrecordedOptions) (*Unrecorded, erro
 		return nil, env.InputHint("write docker://HOST[:PORT][/PREFIX]", "%q is not a mirror registry", o.Mirror)
 	}
 	if (len(o.Select) > 0) != (o.Save != "") {
-		return nil, env.InputHint("set both to write a list for gantry delete, or none", "Options.Select and Options.Save belong together")
+		return nil, env.InputHint("set both to write a list for gantry prune --list, or none", "Options.Select and Options.Save belong together")
 	}
 	to, err := site.OpenDestination(e, o.Mirror, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
 	if err != nil {

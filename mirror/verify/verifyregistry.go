@@ -124,7 +124,7 @@ func (r *VerifiedRegistry) mismatch(read bool) error {
 		say("the signature policy does not accept "+numberOf(n, r.Images), "mirror again with Options.Policy to copy signatures that are missing")
 	}
 	if r.Resources != nil && len(r.Resources.Problems) > 0 {
-		hint := "write the cluster resources again with gantry resources"
+		hint := "write the cluster resources again with gantry cluster resources"
 		if newer := r.Resources.newer; len(newer) > 0 { // the workspace knows less than the mirror
 			hint = fmt.Sprintf("mirror again here, which writes them for all image sets: since the last run here, %s", strings.Join(newer, ", "))
 		}

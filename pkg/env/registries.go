@@ -169,9 +169,9 @@ func (e *Env) Keys(mine Side, which remote.Side) (*keychain.Keychain, error) {
 	k := keychain.New(keychain.Options{AuthFile: file, NamedBy: option, Getenv: e.Variable, Home: e.Home, Warn: e.WarnExposed})
 	switch err := k.CheckNamed(); {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, advice.Wrap(advice.Input, err, "check the path, or write the file with gantry login")
+		return nil, advice.Wrap(advice.Input, err, "check the path, or write the file with gantry registry login")
 	case err != nil:
-		return nil, advice.Wrap(advice.Input, err, "fix the file, or write another with gantry login")
+		return nil, advice.Wrap(advice.Input, err, "fix the file, or write another with gantry registry login")
 	}
 	if e.keychains == nil {
 		e.keychains = map[string]*keychain.Keychain{}

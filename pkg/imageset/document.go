@@ -74,7 +74,7 @@ func foreign(r *reader, root *yaml.Node, want string) bool {
 	switch {
 	case kind == DeletionKind && want == Kind:
 		r.fault("kind", "this is a DeleteImageSetConfiguration, which lists what to delete from a mirror",
-			fmt.Sprintf("use a file of kind %s; gantry delete reads this one", Kind))
+			fmt.Sprintf("use a file of kind %s; gantry prune -c reads this one", Kind))
 	case kind == Kind && want == DeletionKind:
 		r.fault("kind", "this is an ImageSetConfiguration, which lists what to mirror",
 			fmt.Sprintf("use a file of kind %s, with a field delete", DeletionKind))

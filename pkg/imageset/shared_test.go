@@ -32,7 +32,7 @@ func refused() map[string]string {
 		"tkagn+oc-mirror__5e464514e4.yaml":         noTag,
 		"openshift+oc-mirror__768f87f808.yaml":     "is below minVersion",
 
-		// Also refused by gantry delete.
+		// Also refused by gantry prune -c.
 		"openshift+oc-mirror__c897bd52b7.yaml": "is below minVersion",
 	}
 }

@@ -42,7 +42,7 @@ func Parse(s string) (Reference, error) {
 	r, err := parse(s)
 	if err != nil {
 		if shown := redact.Address(s); shown != s {
-			return Reference{}, advice.New(advice.Failure, "remove it; gantry login stores credentials",
+			return Reference{}, advice.New(advice.Failure, "remove it; gantry registry login stores credentials",
 				"image reference %q contains a user, a password or a query", shown)
 		}
 		return Reference{}, fmt.Errorf("image reference %q: %w", s, err)

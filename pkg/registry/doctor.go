@@ -35,7 +35,7 @@ type DoctorOptions struct {
 	ReadOnly bool
 }
 
-// A DoctorResult is what Doctor found. Its JSON is what gantry doctor --output json prints.
+// A DoctorResult is what Doctor found. Its JSON is what gantry registry doctor --output json prints.
 type DoctorResult struct {
 	Version  int              `json:"version"`
 	Mirror   string           `json:"mirror"`
@@ -49,7 +49,7 @@ func Doctor(ctx context.Context, o DoctorOptions) (*DoctorResult, error) {
 	e, done := o.Env.OrDefault()
 	defer done()
 	if !strings.HasPrefix(o.Mirror, env.RegistryScheme) {
-		return nil, env.InputHint("write docker://HOST[:PORT][/PREFIX]", "gantry doctor is for a registry")
+		return nil, env.InputHint("write docker://HOST[:PORT][/PREFIX]", "gantry registry doctor is for a registry")
 	}
 	path, err := mirror.ParseRegistryPath(o.Mirror, 0)
 	if err != nil {

@@ -24,7 +24,7 @@ type LoginOptions struct {
 	Ask func() (keychain.Credential, error)
 }
 
-// A LoginResult is the result of Login. Its JSON is what gantry login --output json prints.
+// A LoginResult is the result of Login. Its JSON is what gantry registry login --output json prints.
 type LoginResult struct {
 	Version  int    `json:"version"`
 	Registry string `json:"registry"`
@@ -77,7 +77,7 @@ type LogoutOptions struct {
 	Registry string
 }
 
-// A LogoutResult is the result of Logout. Its JSON is what gantry logout --output json prints.
+// A LogoutResult is the result of Logout. Its JSON is what gantry registry logout --output json prints.
 type LogoutResult struct {
 	Version  int    `json:"version"`
 	Registry string `json:"registry"`

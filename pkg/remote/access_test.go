@@ -85,7 +85,7 @@ func TestCheckAccessWithoutCredential(t *testing.T) {
 			text := advice.Text(err)
 			if !errors.Is(err, remote.ErrUnauthorized) || advice.KindOf(err) != advice.Unauthorized ||
 				!strings.HasPrefix(text, "logging in at "+ref.Host+": it requires a login to push, and no credentials for it were found in "+home) ||
-				!strings.Contains(text, home+"/.docker/config.json") || !strings.HasSuffix(text, "; run gantry login "+ref.Host+"/ocp, or set Options.Destination.AuthFile") {
+				!strings.Contains(text, home+"/.docker/config.json") || !strings.HasSuffix(text, "; run gantry registry login "+ref.Host+"/ocp, or set Options.Destination.AuthFile") {
 				t.Error(text)
 			}
 		})

@@ -187,7 +187,7 @@ func TestBasic(t *testing.T) {
 		t.Errorf("a wrong password was sent %d times", n)
 	}
 	_, _, err = newClient(t, remote.Options{Side: remote.Destination}).Manifest(t.Context(), ref)
-	if err == nil || !strings.Contains(advice.Text(err), "gantry login "+ref.Host) || !strings.Contains(advice.Text(err), "Options.Destination.AuthFile") {
+	if err == nil || !strings.Contains(advice.Text(err), "gantry registry login "+ref.Host) || !strings.Contains(advice.Text(err), "Options.Destination.AuthFile") {
 		t.Errorf("without credentials the hint is missing: %v", err)
 	}
 }

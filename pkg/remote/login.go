@@ -138,7 +138,7 @@ func deniesPush(token string) bool {
 func (h *host) noCredential(path string) error {
 	e := &Error{
 		Host: h.name, Op: "logging in", Message: "it requires a login to push, and no credentials for it were found", Err: ErrUnauthorized, from: h,
-		Hint: "run gantry login " + strings.TrimSuffix(h.name+"/"+path, "/") + ", or set " + h.c.o.Side.option("AuthFile"),
+		Hint: "run gantry registry login " + strings.TrimSuffix(h.name+"/"+path, "/") + ", or set " + h.c.o.Side.option("AuthFile"),
 	}
 	if k, ok := h.c.o.Keychain.(fileKeychain); ok {
 		if files := k.Files(); len(files) > 0 {
@@ -173,7 +173,7 @@ func (h *host) tryCredential(ctx context.Context, cred keychain.Credential, path
 
 // wrongPassword returns e, the refusal of a credential, as an error that names its user.
 func (h *host) wrongPassword(cred keychain.Credential, e Error) error {
-	e.Hint = "run gantry login " + h.name + ", or set " + h.c.o.Side.option("AuthFile")
+	e.Hint = "run gantry registry login " + h.name + ", or set " + h.c.o.Side.option("AuthFile")
 	if cred.Source != "" {
 		e.Hint += "; the refused credentials are from " + cred.Source
 	}

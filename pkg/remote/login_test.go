@@ -145,7 +145,7 @@ func TestCheckAccess(t *testing.T) {
 			}
 			text := advice.Text(err)
 			if !errors.Is(err, remote.ErrUnauthorized) || !strings.HasPrefix(text, `the mirror refused the password for user "ci": `) ||
-				!strings.HasSuffix(text, "; run gantry login "+ref.Host+", or set Options.Destination.AuthFile; the refused credentials are from auth.json") || strings.Contains(text, wrong.Password) {
+				!strings.HasSuffix(text, "; run gantry registry login "+ref.Host+", or set Options.Destination.AuthFile; the refused credentials are from auth.json") || strings.Contains(text, wrong.Password) {
 				t.Errorf("%s", text)
 			}
 		})

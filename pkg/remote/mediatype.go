@@ -30,7 +30,7 @@ func MayRefuseType(err error) bool {
 func typeHint(mediaType string) string {
 	switch {
 	case strings.HasPrefix(mediaType, "application/vnd.oci."):
-		return "if the registry does not accept the media types of OCI, which gantry doctor finds out, mirror with Options.DestFormat docker"
+		return "if the registry does not accept the media types of OCI, which gantry registry doctor finds out, mirror with Options.DestFormat docker"
 	case strings.HasPrefix(mediaType, "application/vnd.docker."):
 		return "if the registry accepts only the media types of OCI, mirror with Options.DestFormat oci"
 	}

@@ -27,7 +27,7 @@ func TestMustCreate(t *testing.T) {
 		{http.StatusNotFound, "NAME_UNKNOWN", "The repository with name 'org/a' does not exist", "create the repository org/a at", remote.ErrNotFound},
 		{http.StatusNotFound, "NOT_FOUND", "project org not found", "create the project org at", remote.ErrNotFound},
 		{http.StatusUnauthorized, "UNAUTHORIZED", "project org not found", "create the project org at", remote.ErrDenied},
-		{http.StatusUnauthorized, "UNAUTHORIZED", "authentication required", "gantry login", remote.ErrUnauthorized},
+		{http.StatusUnauthorized, "UNAUTHORIZED", "authentication required", "gantry registry login", remote.ErrUnauthorized},
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodGet {

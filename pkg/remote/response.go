@@ -122,7 +122,7 @@ func (h *host) loginHint(ctx context.Context, r *request) string {
 	cred, err := h.credential(context.WithoutCancel(ctx), r.repo)
 	switch {
 	case err != nil || cred.Anonymous():
-		return fmt.Sprintf("no credentials for %s were found; run gantry login %s, or set %s", h.name, h.name, h.c.o.Side.option("AuthFile"))
+		return fmt.Sprintf("no credentials for %s were found; run gantry registry login %s, or set %s", h.name, h.name, h.c.o.Side.option("AuthFile"))
 	case cred.Source != "":
 		return fmt.Sprintf("check that the credentials in %s are valid and permit this, or set %s", cred.Source, h.c.o.Side.option("AuthFile"))
 	}

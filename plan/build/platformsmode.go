@@ -130,7 +130,7 @@ func (s smallerIndexes) notes(cfg imageset.Mirror) (notes []string) {
 		notes = append(notes, fmt.Sprintf("%s with a smaller index: clusters find them by tag or through the filtered catalog; the digest of the original is not in the mirror", count(n, "image is mirrored", "images are mirrored")))
 	}
 	if n := len(kept); n > 0 {
-		notes = append(notes, fmt.Sprintf("%s: other content names their digests, so all their platforms are mirrored: %s; gantry explain prints why",
+		notes = append(notes, fmt.Sprintf("%s: other content names their digests, so all their platforms are mirrored: %s; gantry plan explain prints why",
 			count(n, "image cannot get a smaller index", "images cannot get a smaller index"), shortList(kept)))
 	}
 	if p := cfg.Platform; asked && p != nil && len(p.Platforms) > 0 {

@@ -94,15 +94,15 @@ const scheme = "docker://"
 func ParseFile(text []byte) (*File, error) {
 	var d fileDocument
 	if err := yaml.Unmarshal(text, &d); err != nil {
-		return nil, advice.New(advice.Input, "use a file that gantry delete --generate or oc mirror delete --generate wrote", "it is not a list of images: %w", err)
+		return nil, advice.New(advice.Input, "use a file that gantry prune -c or oc mirror delete --generate wrote", "it is not a list of images: %w", err)
 	}
 	switch {
 	case d.Kind == imageset.DeletionKind:
-		return nil, advice.New(advice.Input, "make the list with gantry delete --generate -c FILE, and use that", "it is the configuration and not the list")
+		return nil, advice.New(advice.Input, "make the list with gantry prune -c FILE, and use that", "it is the configuration and not the list")
 	case d.Kind == "":
-		return nil, advice.New(advice.Input, "use a file that gantry delete --generate or oc mirror delete --generate wrote", "it has no kind: it is empty, or not a list of images")
+		return nil, advice.New(advice.Input, "use a file that gantry prune -c or oc mirror delete --generate wrote", "it has no kind: it is empty, or not a list of images")
 	case d.Kind != FileKind || d.Version != imageset.APIVersion:
-		return nil, advice.New(advice.Input, "use a file that gantry delete --generate or oc mirror delete --generate wrote", "it is %.60q of %.60q, and not %s of %s", d.Kind, d.Version, FileKind, imageset.APIVersion)
+		return nil, advice.New(advice.Input, "use a file that gantry prune -c or oc mirror delete --generate wrote", "it is %.60q of %.60q, and not %s of %s", d.Kind, d.Version, FileKind, imageset.APIVersion)
 	case len(d.Items) > maxItems:
 		return nil, advice.New(advice.Input, "split it", "it has %d images, and the limit is %d", len(d.Items), maxItems)
 	}

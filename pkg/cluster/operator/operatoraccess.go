@@ -14,7 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
-// Access says which permissions an account does not have to install an operator. Its JSON is what gantry operator install
+// Access says which permissions an account does not have to install an operator. Its JSON is what gantry cluster operator install
 // --check --output json prints.
 type Access struct {
 	Version int    `json:"version"`

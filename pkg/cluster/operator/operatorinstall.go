@@ -75,7 +75,7 @@ type InstallOptions struct {
 	TrustedCA                      bool
 }
 
-// Install is what installs an operator. Its JSON is what gantry operator install --output json
+// Install is what installs an operator. Its JSON is what gantry cluster operator install --output json
 // prints.
 type Install struct {
 	Version       int    `json:"version"`

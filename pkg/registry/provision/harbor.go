@@ -30,7 +30,7 @@ func harborProject(name string) harborRequest {
 func (r *Registry) harborCreator() (func(ctx context.Context, name string) (bool, error), error) {
 	cred := r.o.Credential
 	if cred.Username == "" {
-		return nil, advice.New(advice.Unauthorized, "run gantry login "+r.o.Host+" as a user who may create projects, or set Options.Destination.AuthFile", "no user and password for %s were found", r.o.Host)
+		return nil, advice.New(advice.Unauthorized, "run gantry registry login "+r.o.Host+" as a user who may create projects, or set Options.Destination.AuthFile", "no user and password for %s were found", r.o.Host)
 	}
 	authorization := "Basic " + base64.StdEncoding.EncodeToString([]byte(cred.Username+":"+cred.Password))
 	return func(ctx context.Context, name string) (bool, error) {

@@ -234,7 +234,7 @@ func TestRefused(t *testing.T) {
 		}, []string{"no AWS credentials", ".aws", "Options.Print"}},
 		{"harbor", provision.Harbor, nil, []string{"ocp/b", "only administrators create projects", "HTTP 403 FORBIDDEN"}},
 		{"harbor password", provision.Harbor, func(o *provision.Options) { o.Credential.Password = secret + "-wrong" }, []string{"ocp/a", "HTTP 401"}},
-		{"harbor anonymous", provision.Harbor, func(o *provision.Options) { o.Credential = keychain.Credential{} }, []string{"no user and password", "gantry login"}},
+		{"harbor anonymous", provision.Harbor, func(o *provision.Options) { o.Credential = keychain.Credential{} }, []string{"no user and password", "gantry registry login"}},
 		{"quay", provision.Quay, nil, []string{"ocp/b", "Unauthorized", "insufficient_scope", "organization ocp"}},
 		{"quay token", provision.Quay, func(o *provision.Options) { o.Token = secret + "-wrong" }, []string{"ocp/a", "Invalid token", "HTTP 401"}},
 		{"quay without token", provision.Quay, func(o *provision.Options) { o.Token = "" }, []string{"OAuth token", "set the token"}},

@@ -26,7 +26,7 @@ func readme(in Input, lost bool) []byte {
 		if len(in.CA) > 0 {
 			olm += "\n   For the CA of the mirror, apply `olm-v1/mirror-ca.yaml` first, and also patch\n   catalogd with `olm-v1/catalogd-patch.yaml`."
 		}
-		olm += "\n3. Of `cluster-resources/`, apply only the ClusterCatalogs: run `gantry resources --for kubernetes`, which writes a Kustomization of\n   them, and `kubectl apply -k` the folder. Other objects there are for OpenShift or OLM classic, and fail where their kind is unknown."
+		olm += "\n3. Of `cluster-resources/`, apply only the ClusterCatalogs: run `gantry cluster resources --for kubernetes`, which writes a Kustomization of\n   them, and `kubectl apply -k` the folder. Other objects there are for OpenShift or OLM classic, and fail where their kind is unknown."
 		section("Kubernetes with OLM v1", "%s", olm)
 	}
 	if lost {

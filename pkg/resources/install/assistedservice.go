@@ -42,7 +42,7 @@ func (w *writer) assistedService() {
 	}
 	config.Spec.Mirror, config.Spec.OSImages = nil, images
 	w.yaml("assisted-service/os-images-patch.yaml", slices.Concat([]string{
-		"Write the ISO images to the folder of a web server of the site, with gantry pull or gantry archive extract --files:",
+		"Write the ISO images to the folder of a web server of the site, with gantry get or gantry archive extract --files:",
 	}, indented(isoFiles(images)), []string{
 		"Replace " + webServer + " by its address, then run:",
 		"  " + patch + "os-images-patch.yaml",
