@@ -84,7 +84,7 @@ func (a *app) finish(err error) int {
 	if a.events == nil && a.progress == progressJSON {
 		a.events = view.NewEvents(a.stderr) // the flags were invalid
 	}
-	switch err = advised(err); {
+	switch err = a.explainSettings(advised(err)); {
 	case a.events != nil:
 		a.events.End(code, errorTextOf(code, err))
 	case err == nil || code == exitSomething:

@@ -39,6 +39,11 @@ func flagReference(a *app) string {
 	root := a.command(everyVerb)
 	b.WriteString("# Flags\n\nThe tests write these tables. `gantry COMMAND --help --all` prints the same.\n\n## Every command\n\n")
 	writeFlags(&b, root.PersistentFlags())
+	b.WriteString("\n## Settings\n\nA file of settings may have these flags ([how](../18-scheduled-runs.md#settings-of-a-site)):\n\n")
+	for i, s := range siteSettings {
+		fmt.Fprintf(&b, "%s`%s`", map[bool]string{true: ", "}[i > 0], s.flag)
+	}
+	b.WriteString(".\n")
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		if c.HasParent() && c.Runnable() && c.LocalNonPersistentFlags().HasAvailableFlags() {

@@ -61,6 +61,9 @@ type app struct {
 	logPath   string
 	progress  string // as given; after openScreen, auto is replaced
 
+	settings string // a file, or noSettings
+	set      []appliedSetting
+
 	logFile *os.File
 	log     *slog.Logger
 	// people receives notices and warnings if stderr is a log in JSON, or events; otherwise nil.
@@ -111,7 +114,7 @@ gantry completion SHELL prints completions for bash, zsh, fish and powershell.
 			}
 			return cmd.Help()
 		},
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			if a.begin != nil && !onlyPrints(cmd) {
 				a.begin()
 			}
@@ -121,7 +124,13 @@ gantry completion SHELL prints completions for bash, zsh, fish and powershell.
 			if err := checkSingle(cmd.Flags()); err != nil {
 				return err
 			}
-			err := a.openLog()
+			var err error
+			if !onlyPrints(cmd) {
+				err = a.applySettings(cmd, args)
+			}
+			if logErr := a.openLog(); err == nil {
+				err = logErr
+			}
 			if err == nil && a.events != nil {
 				a.events.Start(cmd.CommandPath(), buildVersion())
 			}
@@ -142,6 +151,7 @@ gantry completion SHELL prints completions for bash, zsh, fish and powershell.
 	f := root.PersistentFlags()
 	f.Bool(allFlags, false, "with --help: describe every flag")
 	f.Lookup(allFlags).Hidden = true
+	f.StringVar(&a.settings, settingsFlag, "", "file with settings of this site (default: $GANTRY_SETTINGS, or ~/.config/gantry/gantry.yaml and /etc/gantry/gantry.yaml); none reads none")
 	f.StringVarP(&a.output, "output", "o", outputText, outputHelp)
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "print the result and errors only")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done (the same as --log-level debug)")
