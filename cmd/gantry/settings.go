@@ -141,9 +141,9 @@ var siteSettings = []siteSetting{
 // applySettings sets flags of a command from the files of settings. A flag on the command line has precedence, then the
 // user's file, then the machine's.
 func (a *app) applySettings(cmd *cobra.Command, args []string) error {
-	files, err := a.settingsFiles()
-	if err != nil || len(files) == 0 {
-		return err
+	files := a.settingsFiles()
+	if len(files) == 0 {
+		return nil
 	}
 	l := &settingLine{cmd: cmd, args: args, set: map[string]bool{}}
 	cmd.Flags().Visit(func(f *pflag.Flag) { l.set[f.Name] = true })
@@ -174,16 +174,16 @@ func (a *app) applySettings(cmd *cobra.Command, args []string) error {
 }
 
 // settingsFiles returns the files of settings, those with precedence first.
-func (a *app) settingsFiles() ([]string, error) {
+func (a *app) settingsFiles() []string {
 	name := a.settings
 	if name == "" {
 		name = a.getenv(settingsVariable)
 	}
 	switch {
 	case name == noSettings:
-		return nil, nil
+		return nil
 	case name != "":
-		return []string{name}, nil
+		return []string{name}
 	}
 	var files []string
 	if file := (&env.Env{Getenv: a.getenv}).ConfigFile(settingsFile); file != "" {
@@ -193,7 +193,7 @@ func (a *app) settingsFiles() ([]string, error) {
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 		files = append(files, file) // what prevents reading it is reported then
 	}
-	return files, nil
+	return files
 }
 
 // applySetting sets the flag of a setting, if the command has it. The flag does not count as given: if it has no effect on

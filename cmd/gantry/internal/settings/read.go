@@ -1,7 +1,7 @@
 // Package settings reads gantry.yaml, the settings of a site: values of flags that are the same for every run there.
 //
 //	limit-rate: 50MiB
-//	window: [mon-fri 20:00-06:00, sat-sun]
+//	window: ["20:00-06:00"]
 //	sign-key: keys/site
 //
 // A field is called like its flag. The file is read strictly: what is no mapping of names to values, or has a name twice,
