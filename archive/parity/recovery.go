@@ -76,16 +76,6 @@ func NewRecovery(l Layout, data []io.ReaderAt, files []File) (*Recovery, error) 
 	return r, nil
 }
 
-// Size returns how many bytes Examine reads.
-func (r *Recovery) Size() (n int64) {
-	for _, s := range r.shards {
-		if s.file != nil {
-			n += s.size
-		}
-	}
-	return n
-}
-
 // Examine reads all shards and compares each block with its checksum. What cannot be read counts as
 // damaged. progress, if not nil, is called with the number of bytes read since the last call.
 func (r *Recovery) Examine(ctx context.Context, progress func(n int64)) error {

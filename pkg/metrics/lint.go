@@ -6,11 +6,14 @@ import (
 	"strings"
 )
 
-// Lint checks metrics by the rules of promtool check metrics: help texts, names, units and suffixes. It
-// returns a line for each problem.
-func Lint(all ...Metric) (problems []string) {
+// lint checks metrics that have samples by the rules of promtool check metrics: help texts, names, units and suffixes.
+// It returns a line for each problem.
+func lint(all ...Metric) (problems []string) {
 	seen := map[string]bool{}
 	for _, m := range all {
+		if len(m.Samples) == 0 {
+			continue
+		}
 		bad := func(format string, args ...any) {
 			problems = append(problems, m.Name+": "+fmt.Sprintf(format, args...))
 		}

@@ -4,6 +4,7 @@ package metrics
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"slices"
 	"strconv"
@@ -49,8 +50,12 @@ var (
 	inLabel = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-// Write writes metrics in their order.
+// Write writes metrics in their order. It is an error if one of them breaks the rules of promtool check metrics: nothing is
+// written then.
 func Write(out io.Writer, all ...Metric) error {
+	if problems := lint(all...); len(problems) > 0 {
+		return errors.New(strings.Join(problems, "\n"))
+	}
 	w := bufio.NewWriter(out) // keeps the first error
 	text := func(parts ...string) {
 		for _, part := range parts {

@@ -42,7 +42,7 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 func TestLint(t *testing.T) {
 	t.Parallel()
 	good := Metric{Name: "gantry_run_duration_seconds", Help: "x", Type: Gauge, Samples: One(1, "image_set", "a")}
-	if p := Lint(good, Metric{Name: "gantry_requests_total", Help: "x", Type: Counter}); len(p) > 0 {
+	if p := lint(good, Metric{Name: "gantry_requests_total", Help: "x", Type: Counter}); len(p) > 0 {
 		t.Errorf("%q", p)
 	}
 	change := func(f func(*Metric)) Metric { m := good; f(&m); return m }
@@ -64,11 +64,11 @@ func TestLint(t *testing.T) {
 		"label twice":      change(func(m *Metric) { m.Samples = One(1, "a", "1", "a", "2") }),
 		"label, no value":  change(func(m *Metric) { m.Samples = One(1, "a") }),
 	} {
-		if len(Lint(m)) == 0 {
+		if len(lint(m)) == 0 {
 			t.Errorf("%s is accepted", name)
 		}
 	}
-	if len(Lint(good, good)) != 1 {
+	if len(lint(good, good)) != 1 {
 		t.Error("a metric that is there twice is accepted")
 	}
 }

@@ -69,7 +69,7 @@ func FuzzRange(f *testing.F) {
 		}
 		p := pkg("a 1.0.0")
 		p.Channels[0].Entries[0].SkipRange = one
-		_, step := Step(p, At{Name: "q", Version: v}, View{Generation: Classic})
+		_, step := NewUpdates(p, View{Generation: Classic}).Step(At{Name: "q", Version: v})
 		if step != Edge(p.Channels[0].Entries[0], "q", v) {
 			t.Errorf("%q: Step from %s is %v", one, v, step)
 		}

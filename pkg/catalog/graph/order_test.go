@@ -48,7 +48,7 @@ func TestLargeChannels(t *testing.T) {
 	p := pkg("a 1.0.0 0.7.0 2.0.0:1.0.0")
 	p.Channels[0].Entries[2] = head
 	for _, gen := range []Generation{Classic, V1} {
-		if got := steps(Walk(p, at("0.9999.0"), View{Generation: gen})); got != "a skips 2.0.0" {
+		if got := steps(NewUpdates(p, View{Generation: gen}).Walk(at("0.9999.0"))); got != "a skips 2.0.0" {
 			t.Errorf("%s: %q", gen, got)
 		}
 	}
@@ -58,7 +58,7 @@ func TestLargeChannels(t *testing.T) {
 	}
 	p = pkg(words[0] + " " + strings.Join(words[1:100], " "))
 	for _, gen := range []Generation{Classic, V1} {
-		if got := Walk(p, at("1.0.0"), View{Generation: gen}); len(got) != 99 {
+		if got := NewUpdates(p, View{Generation: gen}).Walk(at("1.0.0")); len(got) != 99 {
 			t.Errorf("%s: %d hops", gen, len(got))
 		}
 	}

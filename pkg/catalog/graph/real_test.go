@@ -111,7 +111,7 @@ func TestRealPackages(t *testing.T) {
 			continue
 		}
 		for gen, want := range map[Generation]string{Classic: tc.classic, V1: tc.v1} {
-			hops := Walk(p, Running(from), View{Generation: gen, Channels: []string{tc.channel}})
+			hops := NewUpdates(p, View{Generation: gen, Channels: []string{tc.channel}}).Walk(Running(from))
 			for i := range hops {
 				_, hops[i].To, _ = strings.Cut(hops[i].To, ".")
 			}

@@ -49,9 +49,3 @@ func (u *Updates) Walk(at At) []Hop {
 		at = Running(u.bundles[hop.To])
 	}
 }
-
-// Step is [Updates.Step] for a single query.
-func Step(p *catalog.Package, at At, v View) (Hop, bool) { return NewUpdates(p, v).Step(at) }
-
-// Walk is [Updates.Walk] for a single query.
-func Walk(p *catalog.Package, at At, v View) []Hop { return NewUpdates(p, v).Walk(at) }

@@ -189,11 +189,11 @@ func TestWalk(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			for gen, want := range map[Generation]string{Classic: tc.classic, V1: tc.v1} {
 				v := View{Generation: gen, Channels: tc.channels}
-				hops := Walk(tc.p, tc.at, v)
+				hops := NewUpdates(tc.p, v).Walk(tc.at)
 				if diff := cmp.Diff(want, steps(hops)); diff != "" {
 					t.Errorf("%s: %s", gen, diff)
 				}
-				hop, ok := Step(tc.p, tc.at, v)
+				hop, ok := NewUpdates(tc.p, v).Step(tc.at)
 				if ok != (len(hops) > 0) || ok && hop != hops[0] {
 					t.Errorf("%s: Step is %v, %v", gen, hop, ok)
 				}
@@ -214,14 +214,14 @@ func TestWalkAccepts(t *testing.T) {
 		{"1.1.0", "", ""},
 	} {
 		for gen, want := range map[Generation]string{Classic: tc.classic, V1: tc.v1} {
-			if diff := cmp.Diff(want, steps(Walk(p, at("1.0.0"), View{Generation: gen, Accept: below(tc.max)}))); diff != "" {
+			if diff := cmp.Diff(want, steps(NewUpdates(p, View{Generation: gen, Accept: below(tc.max)}).Walk(at("1.0.0")))); diff != "" {
 				t.Errorf("below %s, %s: %s", tc.max, gen, diff)
 			}
 		}
 	}
 	// OLM v1 stays at the installed bundle only if that is accepted, too.
 	p = pkg("a 1.17.5 0.0.1:1.17.5")
-	if got := steps(Walk(p, at("1.17.5"), View{Generation: V1, Accept: below("1.0.0")})); got != "a replaces 0.0.1" {
+	if got := steps(NewUpdates(p, View{Generation: V1, Accept: below("1.0.0")}).Walk(at("1.17.5"))); got != "a replaces 0.0.1" {
 		t.Errorf("walks %q", got)
 	}
 }

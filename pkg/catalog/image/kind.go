@@ -3,7 +3,6 @@ package image
 import (
 	"errors"
 	"fmt"
-	"maps"
 )
 
 // A Kind is what an image is for OLM, by its labels.
@@ -58,6 +57,3 @@ func (i *Image) mustBe(k Kind) error {
 
 // Kind returns what the image is.
 func (i *Image) Kind() Kind { return i.kind }
-
-// Labels returns the labels of linux/amd64, or of the first platform.
-func (i *Image) Labels() map[string]string { return maps.Clone(i.image.Primary().Labels) }

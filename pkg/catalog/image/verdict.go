@@ -1,8 +1,6 @@
 package image
 
 import (
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
 	"github.com/gantry-mirror/gantry/pkg/image"
 )
 
@@ -23,40 +21,7 @@ const (
 	CatalogOnly
 )
 
-// String returns the verdict in words.
-func (v Verdict) String() string {
-	switch v {
-	case Unread:
-		return "unread"
-	case Other:
-		return "other"
-	case Mixed:
-		return "mixed"
-	case CatalogOnly:
-		return "catalog only"
-	}
-	return "unknown"
-}
-
-// A Layer is one layer of one platform.
-type Layer struct {
-	Platform   string // os/architecture[/variant]
-	Descriptor ocispec.Descriptor
-	Verdict    Verdict
-}
-
-// Layers returns the layers of all platforms, in the order of the index and then of the manifest.
-// Before Read, all of them are Unread.
-func (i *Image) Layers() []Layer {
-	var layers []Layer
-	for _, p := range i.image.Platforms {
-		for n, desc := range p.Layers {
-			layers = append(layers, Layer{p.String(), desc, verdict(i.listings[p.DiffIDs[n]])})
-		}
-	}
-	return layers
-}
-
+// verdict returns the verdict about a listing.
 func verdict(found *image.Listing) Verdict {
 	switch {
 	case found == nil:

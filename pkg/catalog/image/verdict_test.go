@@ -35,10 +35,10 @@ func TestVerdict(t *testing.T) {
 		found, err := l.List(bytes.NewReader(pack(t, test.headers)))
 		must(t, err)
 		if got := verdict(found); got != test.want {
-			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+			t.Errorf("%s: %d, want %d", test.name, got, test.want)
 		}
 	}
 	if got := verdict(nil); got != Unread {
-		t.Errorf("a layer without listing is %s", got)
+		t.Errorf("a layer without listing is %d", got)
 	}
 }

@@ -33,13 +33,8 @@ type PackagesOptions struct {
 	Bundles bool
 }
 
-// Packages returns the packages of a catalog: one with its bundles, or the outlines of all, which have
-// no bundles. It is an error of kind Input if the catalog does not have the package or the channel.
-func Packages(ctx context.Context, o PackagesOptions) ([]*catalog.Package, error) {
-	return o.packages(ctx, nil)
-}
-
-// packages returns the packages of a catalog. If see is not nil and all bundles are read, it is called with
+// packages returns the packages of a catalog: one with its bundles, or the outlines of all, which have no bundles. It is an
+// error of kind Input if the catalog does not have the package or the channel. If see is not nil and all bundles are read, it is called with
 // each of them, from several goroutines, before its text is dropped.
 func (o *PackagesOptions) packages(ctx context.Context, see func(*catalog.Bundle)) ([]*catalog.Package, error) {
 	e, done := o.Env.OrDefault()

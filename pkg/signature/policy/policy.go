@@ -153,17 +153,6 @@ type badValueError struct {
 func (e *badValueError) Error() string { return e.err.Error() }
 func (e *badValueError) Unwrap() error { return e.err }
 
-// AcceptsAll reports whether the policy accepts every image of registries.
-func (p *Policy) AcceptsAll() bool {
-	all := [][]*Requirement{p.fallback}
-	for _, requirements := range p.transports[Docker] {
-		all = append(all, requirements)
-	}
-	return !slices.ContainsFunc(all, func(requirements []*Requirement) bool {
-		return slices.ContainsFunc(requirements, func(r *Requirement) bool { return r.Type != AcceptAnything })
-	})
-}
-
 // requirements returns the requirements for an image, and the scope that they are from, for messages:
 // "docker:quay.io/org" or "default".
 func (p *Policy) requirements(img Image) (requirements []*Requirement, scope string) {

@@ -109,8 +109,8 @@ func TestDocumentation(t *testing.T) {
 	t.Parallel()
 	const docs = "../../../../docs/"
 	for _, part := range []struct{ file, name, table string }{
-		{docs + "10-oc-mirror.md", "commands", FormTable()},
-		{docs + "reference/oc-mirror.md", "flags", FlagTable()},
+		{docs + "10-oc-mirror.md", "commands", formTable()},
+		{docs + "reference/oc-mirror.md", "flags", flagTable()},
 	} {
 		text, err := os.ReadFile(part.file)
 		if err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// FlagTable returns the table of all flags in the documentation, as Markdown.
-func FlagTable() string {
+// flagTable returns the table of all flags in the documentation, as Markdown.
+func flagTable() string {
 	var b strings.Builder
 	b.WriteString("| flag | of | version | in Gantry |\n|---|---|---|---|\n")
 	for i := range flags {
@@ -20,8 +20,8 @@ func FlagTable() string {
 	return b.String()
 }
 
-// FormTable returns the table of commands in the documentation, as Markdown.
-func FormTable() string {
+// formTable returns the table of commands in the documentation, as Markdown.
+func formTable() string {
 	var b strings.Builder
 	b.WriteString("| oc mirror | Gantry |\n|---|---|\n")
 	for _, f := range forms {
