@@ -23,8 +23,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
-	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
-	"github.com/gantry-mirror/gantry/pkg/state/shard"
 	"github.com/gantry-mirror/gantry/plan"
 	"github.com/gantry-mirror/gantry/plan/deletion"
 )
@@ -144,12 +142,7 @@ func (r *recordedRevisions) repositories(ctx context.Context, out *Unrecorded) (
 		all = r.all.Repositories()
 	}
 	return slices.DeleteFunc(all, func(path string) bool {
-		if r.to.Prefix != "" && path != r.to.Prefix && !strings.HasPrefix(path, r.to.Prefix+"/") {
-			return true
-		}
-		return slices.ContainsFunc([]string{setrecord.Repository, site.LeaseRepository, shard.Repository}, func(name string) bool {
-			return path == "gantry/"+name || path == "gantry-"+name || strings.HasSuffix(path, "/gantry-"+name)
-		})
+		return site.IsOwn(path) || r.to.Prefix != "" && path != r.to.Prefix && !strings.HasPrefix(path, r.to.Prefix+"/")
 	}), nil
 }
 

@@ -95,7 +95,7 @@ func mirrorRepositories(ctx context.Context, e *env.Env, t *site.RegistryDestina
 	}
 	for _, name := range all {
 		path, ok := strings.CutPrefix(name, strings.TrimPrefix(t.Prefix+"/", "/"))
-		if ok && path != payloadsRepository && path != componentsRepository && path != graphRepository {
+		if ok && !site.IsOwn(name) && path != payloadsRepository && path != componentsRepository && path != graphRepository {
 			paths = append(paths, path)
 		}
 	}
