@@ -34,12 +34,12 @@ type Registries struct {
 	// is set, the other is 4 images or 5 layers, as in oc mirror.
 	ParallelImages, ParallelLayers int
 	// Rate limits the bytes per second that are received from all sources, and that are sent to the
-	// destination: "50MiB". Empty is no limit.
-	Rate string
+	// destination. 0 is no limit.
+	Rate limits.Rate
 	// MinRate is the number of bytes per second that the requests of each side have to transfer
-	// together, in a minute in which the network is waited for: "4KiB", which is the default, or "0"
-	// for no minimum. A slower request is ended and repeated.
-	MinRate string
+	// together, in a minute in which the network is waited for. A slower request is ended and repeated.
+	// 0 is the default, 4 KiB; negative, such as NoMinRate, is no minimum.
+	MinRate limits.Rate
 	// SilentTimeout is how long a server may send nothing to a request and its repetitions, from 1s
 	// to 1h. 0 is the default, 3 minutes.
 	SilentTimeout time.Duration
@@ -97,20 +97,21 @@ func (r *Registries) Streams() (int, error) {
 
 // RateLimits reads the limits of the network and of single registries.
 func (e *Env) RateLimits() (rate limits.Rate, l *limits.Limits, err error) {
-	if e.Rate != "" {
-		if rate, err = limits.ParseRate(e.Rate); err != nil {
-			return 0, nil, Inputf("Options.Rate: %w", err)
-		}
+	if e.Rate < 0 {
+		return 0, nil, InputHint("give a number of bytes per second, or 0 for no limit", "Options.Rate %d", e.Rate)
 	}
 	file := cmp.Or(e.Limits, e.ConfigFile("limits.yaml"))
 	if file == "" {
-		return rate, nil, nil
+		return e.Rate, nil, nil
 	}
 	if l, err = limits.Load(file); err != nil {
 		return 0, nil, advice.Wrap(advice.Input, err, "")
 	}
-	return rate, l, nil
+	return e.Rate, l, nil
 }
+
+// NoMinRate is a Registries.MinRate without a minimum.
+const NoMinRate limits.Rate = -1
 
 // defaultMinRate is far below the slowest links: a week would not suffice for 3 GB.
 const defaultMinRate limits.Rate = 4 << 10
@@ -120,17 +121,7 @@ func (r *Registries) slowest() (limits.Rate, time.Duration, error) {
 	if r.SilentTimeout != 0 && (r.SilentTimeout < time.Second || r.SilentTimeout > time.Hour) {
 		return 0, 0, InputHint("give a time from 1s to 1h, such as 90s or 10m", "Options.SilentTimeout %s", r.SilentTimeout)
 	}
-	switch r.MinRate {
-	case "":
-		return defaultMinRate, r.SilentTimeout, nil
-	case "0":
-		return 0, r.SilentTimeout, nil
-	}
-	rate, err := limits.ParseRate(r.MinRate)
-	if err != nil {
-		return 0, 0, Inputf("Options.MinRate: %w", err)
-	}
-	return rate, r.SilentTimeout, nil
+	return max(cmp.Or(r.MinRate, defaultMinRate), 0), r.SilentTimeout, nil
 }
 
 // Maximum values of RetryTimes and RetryDelay. Larger ones are probably a mistake.
