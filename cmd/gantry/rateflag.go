@@ -5,11 +5,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote/limits"
 )
 
-// A formError is the error of a flag whose value has a form of its own: it says what to write.
-type formError struct{ error }
-
-func (e *formError) Unwrap() error { return e.error }
-
 // A rateFlag is a flag for bytes per second: 50MiB.
 type rateFlag struct {
 	text string

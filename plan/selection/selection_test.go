@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
@@ -74,7 +75,7 @@ func TestWithoutConfiguration(t *testing.T) {
 		{Config: absent},
 		{Installed: []string{absent}},
 		{Config: "edge", Text: []byte(configuration), PlatformsMode: "all"},
-		{Config: "edge", Text: []byte(configuration), MinAge: "soon"},
+		{Config: "edge", Text: []byte(configuration), MinAge: time.Hour},
 		{Config: "edge", Text: []byte(configuration), PlatformsMode: "sparse"}, // nothing selects platforms
 	} {
 		if _, err := s.Load(); advice.KindOf(err) != advice.Input {
