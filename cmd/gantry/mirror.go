@@ -178,7 +178,7 @@ func (f *mirrorFlags) options(destination string) (mirroring.Options, error) {
 		ArchiveOptions: mirroring.ArchiveOptions{
 			Volumes: site.Volumes{StrictArchive: f.strictArchive, Redundancy: int(f.redundancy)}, Since: f.base.since, Full: f.base.full, Receipts: f.base.receipts,
 		},
-		Rules:     copying.Rules{Window: f.window, OnError: f.onError, CheckBlobs: f.blobs.check, ReadBlobs: f.blobs.read, RepairMissing: f.blobs.repair, TagUntagged: f.tagUntagged},
+		Rules:     copying.Rules{OnError: f.onError, CheckBlobs: f.blobs.check, ReadBlobs: f.blobs.read, RepairMissing: f.blobs.repair, TagUntagged: f.tagUntagged},
 		Replacing: admission.Replacing{OnStrand: f.onStrand, AllowOlder: f.allowOlder},
 		Format: cluster.Format{
 			For: f.target, ICSP: f.icsp, MirrorSourcePolicy: f.sourcePolicy, ImagePolicies: f.imagePolicies, ImagePolicyNamespace: f.policySpace,
@@ -218,6 +218,9 @@ func (f *mirrorFlags) parse(o *mirroring.Options) (err error) {
 		if o.Shard, err = plan.ParseJobShard(f.shard, f.getenv); err != nil {
 			return usagef("--shard: %w", err)
 		}
+	}
+	if o.Window, err = copying.ParseWindows(f.window); err != nil {
+		return err
 	}
 	if f.withGantry {
 		if o.WithGantry, err = os.Executable(); err != nil {

@@ -179,8 +179,7 @@ func (t *TrustOptions) check() error {
 }
 
 func (o *Options) checkWindow() error {
-	_, err := copying.ParseWindows(o.Window)
-	return err
+	return copying.CheckWindows(o.Window)
 }
 
 func (s *Sharding) checkShard() error {

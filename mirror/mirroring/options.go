@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registry"
 	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/window"
 	"github.com/gantry-mirror/gantry/plan/gates"
 	"github.com/gantry-mirror/gantry/plan/selection"
 	"github.com/gantry-mirror/gantry/plan/trust"
@@ -152,7 +153,7 @@ type ArchiveOptions struct {
 func (o *Options) writesNothing() bool { return o.DryRun || o.ResourcesOnly }
 
 // windows returns when the run copies: always, if it copies nothing.
-func (o *Options) windows() []string {
+func (o *Options) windows() []window.Window {
 	if o.writesNothing() {
 		return nil
 	}
