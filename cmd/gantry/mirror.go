@@ -176,7 +176,7 @@ func (f *mirrorFlags) options(destination string) (mirroring.Options, error) {
 		Destination:  destination, Name: f.name, Workspace: f.workspace, Layout: f.layout, DryRun: f.dryRun, ResourcesOnly: f.resourcesOnly,
 		RegistryOptions: mirroring.RegistryOptions{MaxNestedPaths: f.maxNestedPaths, CreateRepositories: f.createRepos, API: f.api.options(), Prune: f.prune},
 		ArchiveOptions: mirroring.ArchiveOptions{
-			Volumes: site.Volumes{StrictArchive: f.strictArchive, Redundancy: int(f.redundancy)}, Since: f.base.since, Full: f.base.full, Receipts: f.base.receipts,
+			Volumes: site.Volumes{StrictArchive: f.strictArchive, Redundancy: int(f.redundancy)}, Full: f.base.full, Receipts: f.base.receipts,
 		},
 		Rules:     copying.Rules{OnError: f.onError, CheckBlobs: f.blobs.check, ReadBlobs: f.blobs.read, RepairMissing: f.blobs.repair, TagUntagged: f.tagUntagged},
 		Replacing: admission.Replacing{OnStrand: f.onStrand, AllowOlder: f.allowOlder},
@@ -221,6 +221,11 @@ func (f *mirrorFlags) parse(o *mirroring.Options) (err error) {
 	}
 	if o.Window, err = copying.ParseWindows(f.window); err != nil {
 		return err
+	}
+	if f.base.since != "" {
+		if o.Since, err = mirroring.ParseSince(f.base.since); err != nil {
+			return err
+		}
 	}
 	if f.withGantry {
 		if o.WithGantry, err = os.Executable(); err != nil {

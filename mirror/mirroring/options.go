@@ -132,11 +132,11 @@ type RegistryOptions struct {
 // ArchiveOptions are for destinations that are archives.
 type ArchiveOptions struct {
 	site.Volumes
-	// Since, Full and Receipts say what an archive omits; only one may be set. Since is a sequence
-	// ("2") or a date ("2026-10-01") that the site has, Full omits nothing, and Receipts are files
-	// that Run wrote, one at each site that the archive is for: it omits what all of them have. The
-	// default omits what earlier archives of the workspace have.
-	Since    string
+	// Since, Full and Receipts say what an archive omits; only one may be set. Since is an archive or a
+	// date whose content the site has, Full omits nothing, and Receipts are files that Run wrote, one at
+	// each site that the archive is for: it omits what all of them have. The default omits what earlier
+	// archives of the workspace have.
+	Since    Since
 	Full     bool
 	Receipts []string
 	// Delta is how an archive carries changed blobs: DeltaAuto, which is the default, DeltaOff or DeltaMax.
