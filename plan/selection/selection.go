@@ -26,8 +26,10 @@ type Selection struct {
 	// Config is the file of the ImageSetConfiguration.
 	Config string
 	// Text is the ImageSetConfiguration itself, YAML or JSON of at most 4 MiB. Config is then its name in messages, and
-	// the plan is named for it as for a file. Nil reads the file Config.
-	Text []byte
+	// the plan is named for it as for a file. Value is a configuration that a program made, for which the same holds.
+	// Without them, the file Config is read.
+	Text  []byte
+	Value *imageset.Config
 	// Installed are files with what clusters run: the output of oc get csv, subscription,
 	// clusterextension, clusterversion, operatorcondition or clusteroperator -A -o json. The upgrade
 	// paths from the installed versions are kept.
@@ -130,8 +132,11 @@ func (s *Selection) Load() (*Selected, error) {
 	return out, nil
 }
 
-// parse reads the configuration, from Text or its file.
+// parse reads the configuration, from Value, Text or its file.
 func (s *Selection) parse() (*imageset.Config, error) {
+	if s.Value != nil {
+		return s.Value.Checked(s.Config)
+	}
 	if s.Text != nil {
 		return imageset.Parse(s.Config, s.Text)
 	}
