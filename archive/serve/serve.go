@@ -240,11 +240,11 @@ func writeServed(e *env.Env, o Options, images *airgap.ServableImages, at net.Ad
 		return fmt.Errorf("writing cluster resources: %w", err)
 	}
 	for _, name := range removed {
-		e.Sayf("removed %s, which no longer applies", filepath.Join(o.Resources, name))
+		e.Noticef("removed %s, which no longer applies", filepath.Join(o.Resources, name))
 	}
 	for _, note := range notes {
 		e.Warnf("%s", note)
 	}
-	e.Sayf("%s for clusters in %s", env.Number(len(files), "manifest", "manifests"), o.Resources)
+	e.Noticef("%s for clusters in %s", env.Number(len(files), "manifest", "manifests"), o.Resources)
 	return nil
 }

@@ -174,7 +174,7 @@ func (a *app) environment(s *registryFlags) *env.Env {
 	e := &env.Env{
 		Registries: s.registries(),
 		Log:        a.log,
-		Say:        func(text string) { a.say("%s", flagNames(text)) },
+		Notice:     func(text string) { a.say("%s", flagNames(text)) },
 		Warn:       func(text string) { a.warn("%s", flagNames(text)) },
 		Getenv:     a.getenv,
 		Home:       a.env["HOME"],

@@ -66,7 +66,7 @@ func runJob(ctx context.Context, e *env.Env, j *Job, opts mirror.Options) (*mirr
 	var total *Transfer
 	report, err := j.Run(ctx, toArchive, func(ctx context.Context, part *plan.Plan) (*mirror.Report, error) {
 		if total != nil && !toArchive {
-			e.Sayf("copying %s without packages whose images are missing", env.Number(len(part.Catalogs), "catalog", "catalogs"))
+			e.Noticef("copying %s without packages whose images are missing", env.Number(len(part.Catalogs), "catalog", "catalogs"))
 		}
 		if total != nil && j.Again != nil {
 			if err := j.Again(ctx, part); err != nil {

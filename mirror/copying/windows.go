@@ -43,9 +43,9 @@ func windowGate(e *env.Env, all []window.Window) *window.Gate {
 	g := &window.Gate{
 		Windows: all, Now: time.Now,
 		Paused: func(until time.Time) {
-			e.Sayf("outside of %s: transfers that run are completed, and nothing new begins until %s", strings.Join(texts, ", "), until.Format("2006-01-02 15:04 MST"))
+			e.Noticef("outside of %s: transfers that run are completed, and nothing new begins until %s", strings.Join(texts, ", "), until.Format("2006-01-02 15:04 MST"))
 		},
-		Resumed: func() { e.Sayf("inside of %s again: continuing", strings.Join(texts, ", ")) },
+		Resumed: func() { e.Noticef("inside of %s again: continuing", strings.Join(texts, ", ")) },
 	}
 	if e.TuneWindow != nil {
 		e.TuneWindow(g)

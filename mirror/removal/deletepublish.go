@@ -195,7 +195,7 @@ func publishAgain(ctx context.Context, s *workspace.Session, t *site.RegistryDes
 	if err != nil {
 		return err
 	}
-	s.Env.Sayf("publishing %s of the image set %q without the listed bundles", env.Number(len(part.Catalogs), "catalog", "catalogs"), set)
+	s.Env.Noticef("publishing %s of the image set %q without the listed bundles", env.Number(len(part.Catalogs), "catalog", "catalogs"), set)
 	j := &copying.Job{Source: content, To: t, Catalogs: content}
 	if j.Job, err = mirror.NewJob(ctx, part, nil); err != nil {
 		return err

@@ -42,9 +42,9 @@ func LeaseFor(ctx context.Context, s *workspace.Session, t *RegistryDestination,
 		Began: func(id string) error { return s.SaveLease(t.Key(), id) },
 		TookOver: func(from lease.Record) {
 			s.Audit(audit.Entry{Event: audit.LeaseTakenOver, Subject: store.Repository.Name(), By: from.Owner()})
-			e.Sayf("the last run to %s did not end properly (%s); continuing in its place", t, from.Owner())
+			e.Noticef("the last run to %s did not end properly (%s); continuing in its place", t, from.Owner())
 		},
-		Say:  func(text string) { e.Sayf("%s", text) },
+		Say:  func(text string) { e.Noticef("%s", text) },
 		Warn: func(err error) { e.Warnf("the lease of %s cannot be renewed, so other runs may begin: %v", t, err) },
 	}
 	if (of != plan.Shard{}) {

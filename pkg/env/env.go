@@ -41,8 +41,8 @@ type Env struct {
 	Registries
 	// Log receives what is done in detail. Nil logs nothing.
 	Log *slog.Logger
-	// Say receives notices for people, each a line without its end. Nil drops them.
-	Say func(text string)
+	// Notice receives notices for people, each a line without its end. Nil drops them.
+	Notice func(text string)
 	// Warn receives what people have to know. Nil drops it.
 	Warn func(text string)
 	// Observer follows the run. Nil follows nothing.
@@ -146,10 +146,10 @@ func (e *Env) Variable(name string) string {
 	return os.Getenv(name)
 }
 
-// Sayf sends a notice.
-func (e *Env) Sayf(format string, args ...any) {
-	if e.Say != nil {
-		e.Say(fmt.Sprintf(format, args...))
+// Noticef sends a notice.
+func (e *Env) Noticef(format string, args ...any) {
+	if e.Notice != nil {
+		e.Notice(fmt.Sprintf(format, args...))
 	}
 }
 

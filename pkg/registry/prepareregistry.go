@@ -230,7 +230,7 @@ func (p *Preparation) CreateFor(ctx context.Context, wanted *plan.Plan) error {
 	for _, r := range results {
 		p.exists = append(p.exists, r.Name)
 		if r.Created {
-			p.env.Sayf("created %s at %s", r.Name, p.to.Host)
+			p.env.Noticef("created %s at %s", r.Name, p.to.Host)
 		}
 	}
 	return err

@@ -257,7 +257,7 @@ func MakeFor(ctx context.Context, s *workspace.Session, t site.Destination, o Op
 			return nil, err
 		}
 	}
-	e.Sayf("planning %s", o.Config)
+	e.Noticef("planning %s", o.Config)
 	var done, images atomic.Int64
 	stop := e.Show("planning", func() progress.Reading {
 		return progress.Reading{Images: images.Load(), ImagesDone: done.Load()}
@@ -363,7 +363,7 @@ func LoadPlan(ctx context.Context, s *workspace.Session, p *plan.Plan, trust upd
 		} else if present {
 			continue
 		}
-		s.Env.Sayf("building catalog %s again", c.Source)
+		s.Env.Noticef("building catalog %s again", c.Source)
 		if err := build.RebuildCatalog(ctx, c, p.Rewritten(), p.Format, s.Sources.Plan()); err != nil {
 			return nil, err
 		}

@@ -141,7 +141,7 @@ func judgeAll(ctx context.Context, e *env.Env, v *policy.Verifier, sources image
 	if err != nil {
 		return nil, err
 	}
-	e.Sayf("verifying the signatures of %s by %s", env.Number(len(p.Images), "image", "images"), v.Policy.Name)
+	e.Noticef("verifying the signatures of %s by %s", env.Number(len(p.Images), "image", "images"), v.Policy.Name)
 	return (&judge{verifier: v, contents: contents, streams: streams, sources: sources}).judge(ctx, p)
 }
 
