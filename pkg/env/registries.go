@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
@@ -20,6 +21,11 @@ type Registries struct {
 	// AuthFile has the credentials for registries. The default is $REGISTRY_AUTH_FILE, then the
 	// files of podman and docker.
 	AuthFile string
+	// Credentials finds credentials in place of AuthFile and those files. It is called by several goroutines.
+	Credentials remote.Keychain
+	// Transport sends all requests, in place of connections that follow from certificates, proxies and PlainHTTP.
+	// Nor are addresses checked that servers name. It is used by several goroutines.
+	Transport http.RoundTripper
 	// CertDir is a folder with CAs (*.crt) and client certificates (*.cert, *.key).
 	CertDir string
 	// Source and Destination are options for one side of a run.
@@ -143,7 +149,10 @@ func (r *Registries) retry() (remote.Retry, error) {
 
 // Keys returns the credentials for one side. A file that an option names is read before the first
 // request. Sides with the same file share the content, since the file may be a pipe.
-func (e *Env) Keys(mine Side, which remote.Side) (*keychain.Keychain, error) {
+func (e *Env) Keys(mine Side, which remote.Side) (remote.Keychain, error) {
+	if e.Credentials != nil {
+		return e.Credentials, nil
+	}
 	option := "Options.AuthFile"
 	if mine.AuthFile != "" {
 		option = "Options.Source.AuthFile"
@@ -222,6 +231,7 @@ func (e *Env) NewClient(which remote.Side, mine Side, keys remote.Keychain) (*re
 	o := remote.Options{
 		Keychain:   keys,
 		Proxy:      proxy,
+		Transport:  e.Transport,
 		Registries: conf,
 		CertDir:    cmp.Or(mine.CertDir, e.CertDir),
 		Exposed:    e.WarnExposed,
