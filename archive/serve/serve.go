@@ -104,7 +104,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer func() { _ = have.Close() }() // only read from
-	e.Opened(have)
+	env.Opened(e.Observer, have)
 	images, err := airgap.FindServable(ctx, have)
 	if err != nil {
 		return fmt.Errorf("archive in %s: %w", strings.Join(dirs, ", "), err)
@@ -169,7 +169,7 @@ func certificate(e *env.Env, o *Options) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, env.Inputf("Options.TLSKey: %w", err)
 	}
-	e.WarnExposed(o.TLSKey, info)
+	env.WarnExposed(e, o.TLSKey, info)
 	c, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return nil, env.Inputf("Options.TLSCert %s, Options.TLSKey %s: %w", o.TLSCert, o.TLSKey, err)

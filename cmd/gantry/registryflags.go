@@ -183,7 +183,7 @@ func (a *app) environment(s *registryFlags) *env.Env {
 
 		HelmRenderer: s.renderer,
 	}
-	e.Observer = &observer{app: a, retries: e.Retries}
+	e.Observer = &observer{app: a, retries: func() int64 { return env.Retries(e.Hosts()) }}
 	e.UserAgent, e.Tune, e.TuneWindow = "gantry/"+buildVersion(), a.tune, a.tuneWindow
 	if a.events != nil {
 		e.OnRetry = func(side remote.Side, again remote.RetryEvent) {

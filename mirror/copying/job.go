@@ -152,7 +152,7 @@ type Options struct {
 // that a killed run left open, and those that could not be cancelled during the run.
 func Run(ctx context.Context, s *workspace.Session, j *Job, o Options) (*mirror.Report, *Transfer, error) {
 	e := s.Env
-	streams, err := e.Streams()
+	streams, err := env.Streams(&e.Registries)
 	if err != nil {
 		return nil, nil, err
 	}

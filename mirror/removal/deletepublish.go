@@ -104,7 +104,7 @@ func (r *recordedRevisions) removeListed(ctx context.Context, s *workspace.Sessi
 		}
 	}
 	now := *revision
-	now.LastRun, now.User, now.Host = o.Now().UTC().Truncate(time.Second), setrecord.Visible(s.Env.UserName()), setrecord.Visible(lockfile.Host())
+	now.LastRun, now.User, now.Host = o.Now().UTC().Truncate(time.Second), setrecord.Visible(env.UserName(s.Env.Variable)), setrecord.Visible(lockfile.Host())
 	missing, withheld := now.Content.Missing, now.Content.Withheld
 	now.Content = site.ContentOf(removed.Plan)
 	now.Content.Missing, now.Content.Withheld = missing, withheld

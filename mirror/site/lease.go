@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -37,7 +38,7 @@ func LeaseFor(ctx context.Context, s *workspace.Session, t *RegistryDestination,
 	store := &LeaseStore{Client: t.Client, Repository: t.OwnRepository(LeaseRepository)}
 	previous := s.Workspace.Lease(t.Key())
 	o := lease.Options{
-		Host: lockfile.Host(), User: e.UserName(), Machine: lockfile.Machine(), Process: os.Getpid(),
+		Host: lockfile.Host(), User: env.UserName(e.Variable), Machine: lockfile.Machine(), Process: os.Getpid(),
 		Ended: func(r lease.Record) bool { return r.ID == previous || hasEnded(r) },
 		Began: func(id string) error { return s.SaveLease(t.Key(), id) },
 		TookOver: func(from lease.Record) {

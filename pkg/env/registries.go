@@ -96,17 +96,17 @@ func (r *Registries) bound() (int, error) {
 
 // Streams returns how many blobs may be copied at the same time: the number that the options give,
 // or the maximum, within which the client adapts.
-func (r *Registries) Streams() (int, error) {
+func Streams(r *Registries) (int, error) {
 	n, err := r.bound()
 	return cmp.Or(n, remote.MaxStreams), err
 }
 
-// RateLimits reads the limits of the network and of single registries.
-func (e *Env) RateLimits() (rate limits.Rate, l *limits.Limits, err error) {
+// rateLimits reads the limits of the network and of single registries.
+func (e *Env) rateLimits() (rate limits.Rate, l *limits.Limits, err error) {
 	if e.Rate < 0 {
 		return 0, nil, InputHint("give a number of bytes per second, or 0 for no limit", "Options.Rate %d", e.Rate)
 	}
-	file := cmp.Or(e.Limits, e.ConfigFile("limits.yaml"))
+	file := cmp.Or(e.Limits, ConfigFile(e.Variable, "limits.yaml"))
 	if file == "" {
 		return e.Rate, nil, nil
 	}
@@ -161,12 +161,12 @@ func (e *Env) Keys(mine Side, which remote.Side) (remote.Keychain, error) {
 		}
 	}
 	file := cmp.Or(mine.AuthFile, e.AuthFile)
-	e.Mu.Lock()
-	defer e.Mu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if k := e.keychains[file]; k != nil {
 		return k, nil
 	}
-	k := keychain.New(keychain.Options{AuthFile: file, NamedBy: option, Getenv: e.Variable, Home: e.Home, Warn: e.WarnExposed})
+	k := keychain.New(keychain.Options{AuthFile: file, NamedBy: option, Getenv: e.Variable, Home: e.Home, Warn: e.warnExposed})
 	switch err := k.CheckNamed(); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, advice.Wrap(advice.Input, err, "check the path, or write the file with gantry login")
@@ -190,11 +190,11 @@ func (e *Env) Client(which remote.Side) (*remote.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.NewClient(which, mine, keys)
+	return NewClient(e, which, mine, keys)
 }
 
 // RegistriesConf reads registries.conf.
-func (e *Env) RegistriesConf() (*registries.Config, error) {
+func RegistriesConf(e *Env) (*registries.Config, error) {
 	conf, err := registries.Load(registries.Options{Getenv: e.Variable, Home: e.Home, Log: e.Logger()})
 	if err != nil {
 		return nil, advice.Wrap(advice.Input, err, "")
@@ -203,12 +203,12 @@ func (e *Env) RegistriesConf() (*registries.Config, error) {
 }
 
 // NewClient makes the client for one side of a run with these credentials.
-func (e *Env) NewClient(which remote.Side, mine Side, keys remote.Keychain) (*remote.Client, error) {
+func NewClient(e *Env, which remote.Side, mine Side, keys remote.Keychain) (*remote.Client, error) {
 	retry, err := e.retry()
 	if err != nil {
 		return nil, err
 	}
-	conf, err := e.RegistriesConf()
+	conf, err := RegistriesConf(e)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (e *Env) NewClient(which remote.Side, mine Side, keys remote.Keychain) (*re
 	if err != nil {
 		return nil, err
 	}
-	rate, perHost, err := e.RateLimits()
+	rate, perHost, err := e.rateLimits()
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ func (e *Env) NewClient(which remote.Side, mine Side, keys remote.Keychain) (*re
 		Transport:  e.Transport,
 		Registries: conf,
 		CertDir:    cmp.Or(mine.CertDir, e.CertDir),
-		Exposed:    e.WarnExposed,
+		Exposed:    e.warnExposed,
 		SkipVerify: mine.SkipTLSVerify,
 		PlainHTTP:  mine.PlainHTTP,
 		Retry:      retry,
@@ -256,8 +256,8 @@ func (e *Env) NewClient(which remote.Side, mine Side, keys remote.Keychain) (*re
 	if err != nil {
 		return nil, advice.Wrap(advice.Input, err, "")
 	}
-	e.Mu.Lock()
+	e.mu.Lock()
 	e.clients = append(e.clients, sideClient{c, which})
-	e.Mu.Unlock()
+	e.mu.Unlock()
 	return c, nil
 }

@@ -12,7 +12,7 @@ import (
 type peer struct {
 	transport *http.Transport
 	sends     http.RoundTripper // transport, or Options.Transport
-	certs     *clientCerts // of the user for it
+	certs     *clientCerts      // of the user for it
 	dialed    dialed
 	heard     atomic.Int64 // grows with everything that it sends
 

@@ -239,7 +239,7 @@ func (r *Result) compare(ctx context.Context, s *workspace.Session, t site.Desti
 // is copied to: it has the record of what clusters run.
 func MakeFor(ctx context.Context, s *workspace.Session, t site.Destination, o Options, accepting *trust.SignaturePolicy, g *gates.Programs, selected *selection.Selected, save bool) (*plan.Plan, error) {
 	e := s.Env
-	streams, err := e.Streams()
+	streams, err := env.Streams(&e.Registries)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +259,7 @@ func MakeFor(ctx context.Context, s *workspace.Session, t site.Destination, o Op
 	}
 	e.Noticef("planning %s", o.Config)
 	var done, images atomic.Int64
-	stop := e.Show("planning", func() progress.Reading {
+	stop := env.Show(e.Observer, "planning", func() progress.Reading {
 		return progress.Reading{Images: images.Load(), ImagesDone: done.Load()}
 	})
 	from := s.Sources.Plan()

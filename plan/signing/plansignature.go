@@ -104,7 +104,7 @@ func planSignerFiles(e *env.Env) []string {
 	if _, err := os.Stat(machine); !errors.Is(err, fs.ErrNotExist) {
 		files = append(files, machine) // an error is returned when it is read
 	}
-	if user := e.ConfigFile(planSigners); user != "" {
+	if user := env.ConfigFile(e.Variable, planSigners); user != "" {
 		files = append(files, user)
 	}
 	return files

@@ -133,7 +133,7 @@ func accept(ctx context.Context, s *workspace.Session, of *SignaturePolicy, v *p
 
 // judgeAll judges the images of a plan.
 func judgeAll(ctx context.Context, e *env.Env, v *policy.Verifier, sources image.Reader, p *plan.Plan) (*judgement, error) {
-	streams, err := e.Streams()
+	streams, err := env.Streams(&e.Registries)
 	if err != nil {
 		return nil, err
 	}
