@@ -151,7 +151,7 @@ func ExampleMirror_dryRun() {
 // Options that contradict each other are an error with a hint.
 func ExampleMirrorOptions_Check() {
 	o := gantry.MirrorOptions{Destination: "oci://layout"}
-	o.Plan, o.Since = "plan.json", "2"
+	o.Plan, o.Since.Sequence = "plan.json", 2
 	fmt.Println(o.Check())
 	// Output:
 	// Options.Since is for file:// destinations

@@ -129,7 +129,7 @@ func writeConverted(ctx context.Context, e *env.Env, c *convert.Conversion, from
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
 	var moved atomic.Int64
-	stop := e.Show("converting", func() progress.Reading {
+	stop := env.Show(e.Observer, "converting", func() progress.Reading {
 		return progress.Reading{Total: c.Plan.Totals.Bytes, Done: moved.Load(), Moved: moved.Load()}
 	})
 	for desc := range mirror.Content(c.Plan) {

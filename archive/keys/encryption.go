@@ -126,7 +126,7 @@ func ReadIdentities(e *env.Env, files []string, passphrase func(file string) ([]
 		if err != nil {
 			return nil, env.Inputf("Options.Identities: %w", err)
 		}
-		e.WarnExposed(file, info)
+		env.WarnExposed(e, file, info)
 		some, err := parseIdentities(file, text, passphrase)
 		clear(text)
 		if err != nil {
@@ -195,7 +195,7 @@ func ReadPassphrase(e *env.Env, file string) ([]byte, error) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("reading the passphrase: %w", err)
 	}
-	e.WarnExposed(file, info)
+	env.WarnExposed(e, file, info)
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	return bytes.TrimSuffix(line, []byte("\r")), nil
 }

@@ -38,7 +38,7 @@ func SigningPolicy(e *env.Env, t ArchiveTrust) (*sshsig.Policy, error) {
 	case len(t.VerifyKey) > 0:
 		p.Signers, err = ReadSigners(sshsig.ParsePublicKeys, "Options.VerifyKey", t.VerifyKey...)
 	case file == "":
-		file = e.ConfigFile("allowed_signers")
+		file = env.ConfigFile(e.Variable, "allowed_signers")
 	}
 	if file != "" {
 		parse := func(text []byte) (*sshsig.Signers, error) { return sshsig.ParseAllowedSigners(text, time.Local) }

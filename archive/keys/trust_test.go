@@ -32,7 +32,7 @@ func TestConfigFile(t *testing.T) {
 		{nil, "limits.yaml", ""},
 	} {
 		e := &env.Env{Getenv: func(name string) string { return tc.env[name] }}
-		if got := e.ConfigFile(tc.file); got != tc.want {
+		if got := env.ConfigFile(e.Variable, tc.file); got != tc.want {
 			t.Errorf("%s with %v is %q, want %q", tc.file, tc.env, got, tc.want)
 		}
 	}

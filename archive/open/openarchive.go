@@ -54,7 +54,7 @@ func RequestRepair(ctx context.Context, o Options) (*state.RepairRequest, []arch
 		return nil, nil, err
 	}
 	defer func() { _ = have.Close() }() // only read from
-	e.Opened(have)
+	env.Opened(e.Observer, have)
 	damage, err := Read(ctx, e, have)
 	if err != nil {
 		return nil, nil, err

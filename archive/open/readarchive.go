@@ -13,7 +13,7 @@ import (
 // Read reads every byte of an archive and returns what is damaged.
 func Read(ctx context.Context, e *env.Env, have *archive.Archive) ([]archive.Damage, error) {
 	var done atomic.Int64
-	stop := e.Show("checking", func() progress.Reading {
+	stop := env.Show(e.Observer, "checking", func() progress.Reading {
 		return progress.Reading{Total: have.Size(), Done: done.Load(), Moved: done.Load()}
 	})
 	err := have.Verify(ctx, func(n int64) { done.Add(n) })

@@ -41,9 +41,9 @@ func Archive(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer func() { _ = have.Close() }() // only read from
-	e.Opened(have)
+	env.Opened(e.Observer, have)
 	var moved atomic.Int64
-	stop := e.Show("rebuilding", func() progress.Reading {
+	stop := env.Show(e.Observer, "rebuilding", func() progress.Reading {
 		return progress.Reading{Done: moved.Load(), Moved: moved.Load()}
 	})
 	volumes, err := have.Rebuild(ctx, archive.RebuildOptions{To: strings.TrimPrefix(o.To, env.ArchiveScheme), Progress: func(n int64) { moved.Add(n) }})

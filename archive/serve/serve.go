@@ -104,7 +104,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer func() { _ = have.Close() }() // only read from
-	e.Opened(have)
+	env.Opened(e.Observer, have)
 	images, err := airgap.FindServable(ctx, have)
 	if err != nil {
 		return fmt.Errorf("archive in %s: %w", strings.Join(dirs, ", "), err)
@@ -169,7 +169,7 @@ func certificate(e *env.Env, o *Options) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, env.Inputf("Options.TLSKey: %w", err)
 	}
-	e.WarnExposed(o.TLSKey, info)
+	env.WarnExposed(e, o.TLSKey, info)
 	c, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return nil, env.Inputf("Options.TLSCert %s, Options.TLSKey %s: %w", o.TLSCert, o.TLSKey, err)
@@ -240,11 +240,11 @@ func writeServed(e *env.Env, o Options, images *airgap.ServableImages, at net.Ad
 		return fmt.Errorf("writing cluster resources: %w", err)
 	}
 	for _, name := range removed {
-		e.Sayf("removed %s, which no longer applies", filepath.Join(o.Resources, name))
+		e.Noticef("removed %s, which no longer applies", filepath.Join(o.Resources, name))
 	}
 	for _, note := range notes {
 		e.Warnf("%s", note)
 	}
-	e.Sayf("%s for clusters in %s", env.Number(len(files), "manifest", "manifests"), o.Resources)
+	e.Noticef("%s for clusters in %s", env.Number(len(files), "manifest", "manifests"), o.Resources)
 	return nil
 }

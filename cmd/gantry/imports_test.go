@@ -98,7 +98,7 @@ var rules = []rule{
 	{from: "./cmd/gantry", never: []string{
 		"net/...",
 		"./pkg/airgap/...", "./pkg/state/...", "./pkg/image/layout/...", "./pkg/image/...", "./pkg/httpserver/catalogserver/...", "./pkg/httpserver/registryserver/...",
-		"./pkg/reference/...", "./pkg/remote/limits/...", "./pkg/remote/registries/...",
+		"./pkg/reference/...", "./pkg/remote/registries/...",
 		"./pkg/catalog/graph/...", "./pkg/catalog/filter/...", "./pkg/catalog/validate/...", "./pkg/catalog/bundle/...", "./pkg/catalog/install/...", "./pkg/cluster/rbac/...",
 		"./pkg/release/update/...", "./pkg/release/payload/...", "./pkg/release/path/...", "./pkg/signature/cosign", "./pkg/signature/gpg", "./pkg/signature/policy", "./pkg/signature/registriesd", "./pkg/signature/stored", "./pkg/chart/...", "./plan/build/...",
 	}, direct: true},

@@ -15,7 +15,7 @@ type inputs struct {
 	complete  bool // mirror the images that bundles use and do not list
 	platforms string
 	format    string // of media types
-	minAge    string
+	minAge    ageFlag
 	plan      string
 	name      string // of the plan; "" is the name of the file
 	workspace string
@@ -32,7 +32,7 @@ func (in *inputs) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&in.complete, "complete-related-images", false, "add the images that bundles use and do not list, like relatedImages: complete in each catalog")
 	f.StringVar(&in.platforms, "platforms-mode", "", "sparse or rewrite: how indexes with fewer platforms are mirrored, like platformsMode beside each platforms")
 	f.StringVar(&in.format, "dest-format", "", "convert images for a registry that refuses their media types: docker, oci, or keep (the default)")
-	f.StringVar(&in.minAge, "min-age", "", "leave out bundles, releases, charts and tags that were created later than this before midnight UTC: 3d, 2w or 72h")
+	f.Var(&in.minAge, "min-age", "leave out bundles, releases, charts and tags that were created later than this before midnight UTC: 3d, 2w or 72h")
 	in.releaseFlags.addFlags(f)
 	f.StringVar(&in.name, "name", "", "name of the configuration in the workspace, and of its plan (default: name of the file)")
 	f.BoolVar(&in.removeSignatures, "remove-signatures", false, "leave out the signatures and other referrers of images, as mirror.signatures: remove does")
@@ -75,7 +75,7 @@ func (r *releaseFlags) trust() updates.ReleaseTrust {
 func (in *inputs) selection() selection.Selection {
 	s := in.selectFlags.selection()
 	s.ForgetInstalled = in.forget
-	s.CompleteRelatedImages, s.PlatformsMode, s.DestFormat, s.MinAge = in.complete, in.platforms, in.format, in.minAge
+	s.CompleteRelatedImages, s.PlatformsMode, s.DestFormat, s.MinAge = in.complete, in.platforms, in.format, in.minAge.age
 	return s
 }
 

@@ -176,9 +176,9 @@ func (f *mirrorFlags) options(destination string) (mirroring.Options, error) {
 		Destination:  destination, Name: f.name, Workspace: f.workspace, Layout: f.layout, DryRun: f.dryRun, ResourcesOnly: f.resourcesOnly,
 		RegistryOptions: mirroring.RegistryOptions{MaxNestedPaths: f.maxNestedPaths, CreateRepositories: f.createRepos, API: f.api.options(), Prune: f.prune},
 		ArchiveOptions: mirroring.ArchiveOptions{
-			Volumes: site.Volumes{StrictArchive: f.strictArchive, Redundancy: int(f.redundancy)}, Since: f.base.since, Full: f.base.full, Receipts: f.base.receipts,
+			Volumes: site.Volumes{StrictArchive: f.strictArchive, Redundancy: int(f.redundancy)}, Full: f.base.full, Receipts: f.base.receipts,
 		},
-		Rules:     copying.Rules{Window: f.window, OnError: f.onError, CheckBlobs: f.blobs.check, ReadBlobs: f.blobs.read, RepairMissing: f.blobs.repair, TagUntagged: f.tagUntagged},
+		Rules:     copying.Rules{OnError: f.onError, CheckBlobs: f.blobs.check, ReadBlobs: f.blobs.read, RepairMissing: f.blobs.repair, TagUntagged: f.tagUntagged},
 		Replacing: admission.Replacing{OnStrand: f.onStrand, AllowOlder: f.allowOlder},
 		Format: cluster.Format{
 			For: f.target, ICSP: f.icsp, MirrorSourcePolicy: f.sourcePolicy, ImagePolicies: f.imagePolicies, ImagePolicyNamespace: f.policySpace,
@@ -217,6 +217,14 @@ func (f *mirrorFlags) parse(o *mirroring.Options) (err error) {
 	if f.shard != "" {
 		if o.Shard, err = plan.ParseJobShard(f.shard, f.getenv); err != nil {
 			return usagef("--shard: %w", err)
+		}
+	}
+	if o.Window, err = copying.ParseWindows(f.window); err != nil {
+		return err
+	}
+	if f.base.since != "" {
+		if o.Since, err = mirroring.ParseSince(f.base.since); err != nil {
+			return err
 		}
 	}
 	if f.withGantry {

@@ -149,5 +149,10 @@ func flagError(cmd *cobra.Command, err error) error {
 			return usageHint(fmt.Sprintf("did you mean \"--%s\"?; run %s --help", near[0], cmd.CommandPath()), "%w", err)
 		}
 	}
+	var invalid *pflag.InvalidValueError
+	var form *formError
+	if errors.As(err, &invalid) && errors.As(err, &form) {
+		return usagef("--%s: %w", invalid.GetFlag().Name, form)
+	}
 	return seeHelp(cmd, err)
 }

@@ -22,8 +22,8 @@ type registryFlags struct {
 	retryDelay time.Duration
 	images     count
 	layers     count
-	rate       string
-	minRate    string
+	rate       rateFlag
+	minRate    minRateFlag
 	silent     time.Duration
 	limitsFile string
 	cacheDir   folderFlag // of verbs that have a cache
@@ -63,8 +63,8 @@ func (s *registryFlags) addFileFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.authFile, "authfile", "", "file with credentials for registries (default: $REGISTRY_AUTH_FILE, then the files of podman and docker)")
 	f.StringVar(&s.certDir, "cert-dir", "", "folder with CAs (*.crt) and client certificates (*.cert, *.key) for registries")
 	s.src.addFlags(f, "src", "source")
-	f.StringVar(&s.rate, "limit-rate", "", "maximum bytes per second from all sources, and to the destination: 50MiB, 800KB, 2GB")
-	f.StringVar(&s.minRate, "min-rate", "", "bytes per second below which a request is ended and repeated; 0 for no minimum (default: 4KiB)")
+	f.Var(&s.rate, "limit-rate", "maximum bytes per second from all sources, and to the destination: 50MiB, 800KB, 2GB")
+	f.Var(&s.minRate, "min-rate", "bytes per second below which a request is ended and repeated; 0 for no minimum (default: 4KiB)")
 	s.addRequestFlags(f)
 }
 
@@ -154,7 +154,7 @@ func (s *registryFlags) registries() env.Registries {
 		Source: s.src.side(), Destination: s.dest.side(),
 		RetryTimes: int(s.retryTimes), RetryDelay: s.retryDelay,
 		ParallelImages: s.images.number(), ParallelLayers: s.layers.number(),
-		Rate: s.rate, MinRate: s.minRate, SilentTimeout: s.silent, Limits: s.limitsFile,
+		Rate: s.rate.rate, MinRate: s.minRate.rate, SilentTimeout: s.silent, Limits: s.limitsFile,
 	}
 	if r.RetryTimes == 0 {
 		r.RetryTimes = -1 // 0 is the default there
@@ -174,7 +174,7 @@ func (a *app) environment(s *registryFlags) *env.Env {
 	e := &env.Env{
 		Registries: s.registries(),
 		Log:        a.log,
-		Say:        func(text string) { a.say("%s", flagNames(text)) },
+		Notice:     func(text string) { a.say("%s", flagNames(text)) },
 		Warn:       func(text string) { a.warn("%s", flagNames(text)) },
 		Getenv:     a.getenv,
 		Home:       a.env["HOME"],
@@ -183,7 +183,7 @@ func (a *app) environment(s *registryFlags) *env.Env {
 
 		HelmRenderer: s.renderer,
 	}
-	e.Observer = &observer{app: a, retries: e.Retries}
+	e.Observer = &observer{app: a, retries: func() int64 { return env.Retries(e.Hosts()) }}
 	e.UserAgent, e.Tune, e.TuneWindow = "gantry/"+buildVersion(), a.tune, a.tuneWindow
 	if a.events != nil {
 		e.OnRetry = func(side remote.Side, again remote.RetryEvent) {

@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/image"
+	"github.com/gantry-mirror/gantry/pkg/window"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"
 	"github.com/gantry-mirror/gantry/plan/build"
@@ -65,7 +66,7 @@ func runJob(ctx context.Context, e *env.Env, j *Job, opts mirror.Options) (*mirr
 	var total *Transfer
 	report, err := j.Run(ctx, toArchive, func(ctx context.Context, part *plan.Plan) (*mirror.Report, error) {
 		if total != nil && !toArchive {
-			e.Sayf("copying %s without packages whose images are missing", env.Number(len(part.Catalogs), "catalog", "catalogs"))
+			e.Noticef("copying %s without packages whose images are missing", env.Number(len(part.Catalogs), "catalog", "catalogs"))
 		}
 		if total != nil && j.Again != nil {
 			if err := j.Again(ctx, part); err != nil {
@@ -118,9 +119,9 @@ func nameAt(t site.Destination, image mirror.ImageResult) string {
 
 // Rules say when and how content is copied, and what the destination is asked for before.
 type Rules struct {
-	// Window are the times of the day at which content is copied, in the local time zone: "22:00-05:00".
-	// Outside of them, a run waits, and resumes. The default is always.
-	Window []string
+	// Window are the times of the day at which content is copied, in the local time zone. Outside of them, a run
+	// waits, and resumes. The default is always.
+	Window []window.Window
 	// OnError is what to do when images are unavailable. The default is selection.OnErrorContinue.
 	OnError string
 	// CheckBlobs asks a registry for every blob, and reads every blob of a layout, and copies those
@@ -151,14 +152,11 @@ type Options struct {
 // that a killed run left open, and those that could not be cancelled during the run.
 func Run(ctx context.Context, s *workspace.Session, j *Job, o Options) (*mirror.Report, *Transfer, error) {
 	e := s.Env
-	streams, err := e.Streams()
+	streams, err := env.Streams(&e.Registries)
 	if err != nil {
 		return nil, nil, err
 	}
-	gate, err := windowGate(e, o.Window)
-	if err != nil {
-		return nil, nil, err
-	}
+	gate := windowGate(e, o.Window)
 	opts := mirror.Options{Streams: streams, Fatal: site.Fatal, StopOnError: o.OnError == selection.OnErrorStop, Repair: o.RepairMissing, Found: o.Found, Log: e.Logger()}
 	if gate != nil {
 		opts.Wait = gate.Wait

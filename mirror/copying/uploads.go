@@ -78,7 +78,7 @@ func cancelUploads(ctx context.Context, e *env.Env, client *remote.Client, uploa
 		if rest := len(repositories) - most; rest > 0 {
 			repositories = append(repositories[:most:most], fmt.Sprintf("%d more", rest))
 		}
-		e.Sayf("up to %d uploads may stay open in %s: the registry's responses with their locations did not arrive; it deletes them after some days (CNCF distribution: storage.maintenance.uploadpurging)",
+		e.Noticef("up to %d uploads may stay open in %s: the registry's responses with their locations did not arrive; it deletes them after some days (CNCF distribution: storage.maintenance.uploadpurging)",
 			n, strings.Join(repositories, ", "))
 		uploads.ForgetLost()
 	}

@@ -33,7 +33,7 @@ func TestLostUploadsAreReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said []string
-	e := &env.Env{Say: func(text string) { said = append(said, text) }}
+	e := &env.Env{Notice: func(text string) { said = append(said, text) }}
 	next := list()
 	cancelUploads(t.Context(), e, nil, next)
 	if len(said) != 1 || !strings.HasPrefix(said[0], "up to 1 uploads may stay open in mirror.example.com/a: ") {

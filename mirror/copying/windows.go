@@ -21,30 +21,43 @@ func ParseWindows(texts []string) (all []window.Window, err error) {
 	return all, nil
 }
 
+// CheckWindows returns an error if one of them is not a part of a day.
+func CheckWindows(all []window.Window) error {
+	for _, w := range all {
+		if err := w.Check(); err != nil {
+			return env.Inputf("Options.Window: %w", err)
+		}
+	}
+	return nil
+}
+
 // windowGate returns the gate of a run that copies only in some windows, or nil if it copies always.
-func windowGate(e *env.Env, texts []string) (*window.Gate, error) {
-	all, err := ParseWindows(texts)
-	if err != nil || len(all) == 0 {
-		return nil, err
+func windowGate(e *env.Env, all []window.Window) *window.Gate {
+	if len(all) == 0 {
+		return nil
+	}
+	var texts []string
+	for _, w := range all {
+		texts = append(texts, w.String())
 	}
 	g := &window.Gate{
 		Windows: all, Now: time.Now,
 		Paused: func(until time.Time) {
-			e.Sayf("outside of %s: transfers that run are completed, and nothing new begins until %s", strings.Join(texts, ", "), until.Format("2006-01-02 15:04 MST"))
+			e.Noticef("outside of %s: transfers that run are completed, and nothing new begins until %s", strings.Join(texts, ", "), until.Format("2006-01-02 15:04 MST"))
 		},
-		Resumed: func() { e.Sayf("inside of %s again: continuing", strings.Join(texts, ", ")) },
+		Resumed: func() { e.Noticef("inside of %s again: continuing", strings.Join(texts, ", ")) },
 	}
 	if e.TuneWindow != nil {
 		e.TuneWindow(g)
 	}
-	return g, nil
+	return g
 }
 
 // WaitForWindow waits until a run may begin, and returns its gate, if it has one.
-func WaitForWindow(ctx context.Context, e *env.Env, texts []string) (*window.Gate, error) {
-	gate, err := windowGate(e, texts)
-	if err != nil || gate == nil {
-		return nil, err
+func WaitForWindow(ctx context.Context, e *env.Env, all []window.Window) (*window.Gate, error) {
+	gate := windowGate(e, all)
+	if gate == nil {
+		return nil, nil
 	}
 	return gate, gate.Wait(ctx)
 }

@@ -54,7 +54,7 @@ func (o *Options) contradictions() []contradiction {
 		{repair, o.Layout != "", env.Inputf("Options.Layout cannot be combined with Options.Repair")},
 		{repair, anyOf(!archive, o.Destination == env.ArchiveScheme), env.InputHint("write file://DIR", "Options.Repair writes an archive, and the destination is %q", redact.Address(o.Destination))},
 		{repair, anyOf(o.Config != "", o.Plan != "", reads, o.Any()), env.InputHint("set Options.Repair without them", "Options.Repair cannot be combined with Options.Config, Options.Plan, Options.From, Options.Installed, Options.Dependencies, Options.CompleteRelatedImages, Options.PlatformsMode, Options.DestFormat and Options.MinAge")},
-		{repair, anyOf(o.Since != "", o.Full, len(o.Receipts) > 0), env.InputHint("set Options.Repair without them", "Options.Repair cannot be combined with Options.Since, Options.Full and Options.Receipts")},
+		{repair, anyOf(o.Since != Since{}, o.Full, len(o.Receipts) > 0), env.InputHint("set Options.Repair without them", "Options.Repair cannot be combined with Options.Since, Options.Full and Options.Receipts")},
 		{repair, o.RepairMissing, env.InputHint("set one of them", "Options.RepairMissing repairs a mirror, and Options.Repair writes an archive")},
 		{repair, o.Name != "", env.InputHint("leave it out", "Options.Name is for a configuration; the request has a name")},
 		{repair, o.RemoveSignatures, env.InputHint("leave it out: the request lists everything that is written", "Options.RemoveSignatures cannot be combined with Options.Repair")},
@@ -98,11 +98,11 @@ func (o *Options) contradictions() []contradiction {
 		{o.EncryptTo != nil, !archive, env.Inputf("Options.EncryptTo is for file:// destinations")},
 
 		// What an archive omits.
-		{o.Since != "", !archive, env.Inputf("Options.Since is for file:// destinations")},
+		{o.Since != Since{}, !archive, env.Inputf("Options.Since is for file:// destinations")},
 		{o.Full, !archive, env.Inputf("Options.Full is for file:// destinations")},
 		{len(o.Receipts) > 0, !archive, env.Inputf("Options.Receipts is for file:// destinations")},
-		{o.Since != "", o.Full, env.InputHint("set one of the two", "Options.Since and Options.Full both set what the archive omits")},
-		{o.Since != "", len(o.Receipts) > 0, env.InputHint("set one of the two", "Options.Since and Options.Receipts both set what the archive omits")},
+		{o.Since != Since{}, o.Full, env.InputHint("set one of the two", "Options.Since and Options.Full both set what the archive omits")},
+		{o.Since != Since{}, len(o.Receipts) > 0, env.InputHint("set one of the two", "Options.Since and Options.Receipts both set what the archive omits")},
 		{o.Full, len(o.Receipts) > 0, env.InputHint("set one of the two", "Options.Full and Options.Receipts both set what the archive omits")},
 
 		// Gates and signatures of images.
@@ -179,8 +179,7 @@ func (t *TrustOptions) check() error {
 }
 
 func (o *Options) checkWindow() error {
-	_, err := copying.ParseWindows(o.Window)
-	return err
+	return copying.CheckWindows(o.Window)
 }
 
 func (s *Sharding) checkShard() error {

@@ -33,7 +33,7 @@ func TestContradictions(t *testing.T) {
 		"a disk to a disk":    {Options{ImportOptions: ImportOptions{From: []string{disk}}, Destination: disk}, "Options.From reads an archive and file:///disk would write one"},
 		"resources of a disk": {Options{Selection: config, Destination: disk, Format: cluster.Format{ICSP: true}}, "Options.For and Options.ICSP are for docker:// destinations"},
 		"too much parity":     {Options{Selection: config, Destination: disk, ArchiveOptions: ArchiveOptions{Volumes: site.Volumes{Redundancy: 101}}}, "Options.Redundancy 101"},
-		"two bases":           {Options{Selection: config, Destination: disk, ArchiveOptions: ArchiveOptions{Since: "2", Receipts: []string{"r.json"}}}, "Options.Since and Options.Receipts both set what the archive omits"},
+		"two bases":           {Options{Selection: config, Destination: disk, ArchiveOptions: ArchiveOptions{Since: Since{Sequence: 2}, Receipts: []string{"r.json"}}}, "Options.Since and Options.Receipts both set what the archive omits"},
 		"two policies":        {Options{Selection: config, Destination: registry, Format: cluster.Format{ICSP: true, MirrorSourcePolicy: "NeverContactSource"}}, "Options.ICSP cannot be combined with Options.MirrorSourcePolicy, which ImageContentSourcePolicies do not have"},
 		"a shard with prune":  {Options{PlanOptions: PlanOptions{Plan: "plan.json", Sharding: Sharding{Shard: plan.Shard{Index: 1, Count: 2}}}, Destination: registry, RegistryOptions: RegistryOptions{Prune: true}}, "Options.Prune cannot be combined with Options.Shard"},
 	} {

@@ -45,7 +45,7 @@ func (o *ArchiveOptions) deltas(e *env.Env, folder string) *airgap.DeltaOptions 
 // watchDeltas shows how far the deltas are.
 func watchDeltas(e *env.Env, total int64) (done func(n int64), end func()) {
 	var n atomic.Int64
-	end = e.Show("comparing", func() progress.Reading {
+	end = env.Show(e.Observer, "comparing", func() progress.Reading {
 		return progress.Reading{Total: total, Done: n.Load(), Moved: n.Load()}
 	})
 	return func(size int64) { n.Add(size) }, end

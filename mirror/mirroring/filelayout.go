@@ -39,7 +39,7 @@ func useLayout(s *workspace.Session, o *Options) error {
 	case layout == "" || layout == saved:
 		return nil
 	case saved != "" && !o.DryRun:
-		s.Env.Sayf("files have the layout of %s from now on; cluster resources of the layout of %s are replaced at the end of the run", layout, saved)
+		s.Env.Noticef("files have the layout of %s from now on; cluster resources of the layout of %s are replaced at the end of the run", layout, saved)
 		fallthrough
 	default:
 		return s.UseLayout(layout, !o.DryRun)
@@ -72,13 +72,13 @@ func saveMapping(s *workspace.Session, t site.Destination, destination string, p
 	}
 	path, err := s.SaveFile("dry-run/mapping.txt", []byte(mapping.String()))
 	if err == nil {
-		s.Env.Sayf("all images: %s", path)
+		s.Env.Noticef("all images: %s", path)
 		path, err = s.SaveFile("dry-run/missing.txt", []byte(absent.String()))
 	}
 	if err != nil {
 		return fmt.Errorf("writing the images of a dry run: %w", err)
 	}
-	s.Env.Sayf("images that are not at the destination: %s", path)
+	s.Env.Noticef("images that are not at the destination: %s", path)
 	return nil
 }
 
@@ -123,6 +123,6 @@ func saveErrors(s *workspace.Session, p *plan.Plan, report *mirror.Report, now t
 	if err != nil {
 		return fmt.Errorf("writing the images that failed: %w", err)
 	}
-	s.Env.Sayf("errors: %s", path)
+	s.Env.Noticef("errors: %s", path)
 	return nil
 }

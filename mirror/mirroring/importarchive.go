@@ -65,7 +65,7 @@ func checkImport(ctx context.Context, s *workspace.Session, o *Options, t site.D
 	}
 	opts := airgap.ImportOptions{
 		From: o.From, AllowOlder: o.AllowOlder,
-		Info: func(text string) { s.Env.Sayf("%s", text) },
+		Info: func(text string) { s.Env.Noticef("%s", text) },
 		Warn: func(text string) { s.Env.Warnf("%s", text) },
 	}
 	if o.AskFolder != nil {

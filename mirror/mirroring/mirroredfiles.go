@@ -48,7 +48,7 @@ func sayOtherFiles(ctx context.Context, e *env.Env, t *site.RegistryDestination,
 	}
 	for _, f := range copied {
 		if others := otherContents(f, tags); len(others) > 0 {
-			e.Sayf("file %s: this name now has the content of this run; the mirror also has %s, which another run mirrored under this name",
+			e.Noticef("file %s: this name now has the content of this run; the mirror also has %s, which another run mirrored under this name",
 				f.Name, strings.Join(others, ", "))
 		}
 	}

@@ -81,7 +81,7 @@ func openRun(e *env.Env, o *Options, in inputs, again *cluster.ResourcesOptions)
 		if r.have, err = o.openArchive(o.workspace(), 0); err != nil {
 			return nil, err
 		}
-		e.Opened(r.have)
+		env.Opened(e.Observer, r.have)
 	}
 	o.Workspace = o.workspace()
 	if r.session, err = workspace.OpenSession(e, o.Workspace); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registry"
 	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/window"
 	"github.com/gantry-mirror/gantry/plan/gates"
 	"github.com/gantry-mirror/gantry/plan/selection"
 	"github.com/gantry-mirror/gantry/plan/trust"
@@ -131,11 +132,11 @@ type RegistryOptions struct {
 // ArchiveOptions are for destinations that are archives.
 type ArchiveOptions struct {
 	site.Volumes
-	// Since, Full and Receipts say what an archive omits; only one may be set. Since is a sequence
-	// ("2") or a date ("2026-10-01") that the site has, Full omits nothing, and Receipts are files
-	// that Run wrote, one at each site that the archive is for: it omits what all of them have. The
-	// default omits what earlier archives of the workspace have.
-	Since    string
+	// Since, Full and Receipts say what an archive omits; only one may be set. Since is an archive or a
+	// date whose content the site has, Full omits nothing, and Receipts are files that Run wrote, one at
+	// each site that the archive is for: it omits what all of them have. The default omits what earlier
+	// archives of the workspace have.
+	Since    Since
 	Full     bool
 	Receipts []string
 	// Delta is how an archive carries changed blobs: DeltaAuto, which is the default, DeltaOff or DeltaMax.
@@ -152,7 +153,7 @@ type ArchiveOptions struct {
 func (o *Options) writesNothing() bool { return o.DryRun || o.ResourcesOnly }
 
 // windows returns when the run copies: always, if it copies nothing.
-func (o *Options) windows() []string {
+func (o *Options) windows() []window.Window {
 	if o.writesNothing() {
 		return nil
 	}

@@ -79,7 +79,7 @@ func (r *openedRun) makePlan(ctx context.Context) (*plan.Plan, error) {
 // RemoveSignatures: they are verified first.
 func (r *openedRun) archivedPlan(ctx context.Context) (*plan.Plan, error) {
 	if r.o.Config != "" {
-		r.session.Env.Sayf("the plan in %s is mirrored; %s was only checked", strings.Join(r.o.From, ", "), r.o.Config)
+		r.session.Env.Noticef("the plan in %s is mirrored; %s was only checked", strings.Join(r.o.From, ", "), r.o.Config)
 	}
 	p, err := airgap.ReadPlan(ctx, r.have)
 	if errors.Is(err, os.ErrNotExist) && r.to.Registry() != nil {

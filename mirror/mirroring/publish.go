@@ -12,6 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/cluster"
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 	"github.com/gantry-mirror/gantry/plan/planning"
@@ -43,7 +44,7 @@ func (r *openedRun) describe(a *admittedRun) setrecord.Revision {
 		Name: a.plan.Name, LastRun: to.Now().UTC().Truncate(time.Second), Version: strings.TrimPrefix(r.session.Env.UserAgent, "gantry/"),
 		From: setrecord.FromConfiguration, Configuration: r.configuration, MaxNestedPaths: to.MaxNestedPaths, Content: site.ContentOf(a.plan),
 	}
-	run.User, run.Host = setrecord.Visible(r.session.Env.UserName()), setrecord.Visible(lockfile.Host())
+	run.User, run.Host = setrecord.Visible(env.UserName(r.session.Env.Variable)), setrecord.Visible(lockfile.Host())
 	switch {
 	case r.o.reads():
 		run.From, run.Configuration = setrecord.FromArchive, ""

@@ -52,11 +52,11 @@ func repair(ctx context.Context, e *env.Env, o Options) (done *Result, failure e
 	}
 	caller := ctx
 	defer func() { failure = run.endRepair(caller, done, failure) }()
-	if opts.Streams, err = e.Streams(); err != nil {
+	if opts.Streams, err = env.Streams(&e.Registries); err != nil {
 		return nil, err
 	}
 	opts.Watch = func(done func() int64) func() {
-		return e.Show("repairing", func() progress.Reading {
+		return env.Show(e.Observer, "repairing", func() progress.Reading {
 			return progress.Reading{Images: int64(len(request.Content)), ImagesDone: done()}
 		})
 	}

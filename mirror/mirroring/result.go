@@ -102,6 +102,6 @@ func sayRead(e *env.Env, have *archive.Archive) *archive.Reading {
 	if n := len(r.Repaired); n > 0 {
 		e.Warnf("%s in the archive, for which intact copies were read: keep these, or run gantry verify and copy the damaged files again", env.Number(n, "place is damaged", "places are damaged"))
 	}
-	e.Sayf("%s of the archive were read and are intact; the rest, %s, was not needed and not checked: gantry verify checks it", progress.Bytes(r.Read), rest)
+	e.Noticef("%s of the archive were read and are intact; the rest, %s, was not needed and not checked: gantry verify checks it", progress.Bytes(r.Read), rest)
 	return &r
 }

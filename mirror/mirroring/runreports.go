@@ -93,7 +93,7 @@ func Run(ctx context.Context, o Options) (done *Result, failure error) {
 	if advice.KindOf(failure) == advice.Locked {
 		return done, failure // the files are about the other run
 	}
-	summary.Result, summary.Err, summary.Retries = done, failure, e.Retries()
+	summary.Result, summary.Err, summary.Retries = done, failure, env.Retries(e.Hosts())
 	var known bool
 	summary.Run, known = lastRun(&o, done)
 	if !known || !*o.recorded { // it ended before its beginning was recorded

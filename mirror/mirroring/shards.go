@@ -104,7 +104,7 @@ func mirrorShard(ctx context.Context, e *env.Env, o Options, in inputs) (done *R
 	result.SmallerIndexes, result.Converted = planning.SmallerIndexes(part), planning.ConvertedImages(part)
 	result.Shard = &shard.Result{
 		Name: name, Plan: approved.Digest, Shard: o.Shard.String(), Images: len(part.Images), Failed: notCopied(result.Report),
-		Host: setrecord.Visible(lockfile.Host()), User: setrecord.Visible(e.UserName()), Ended: time.Now().UTC().Truncate(time.Second),
+		Host: setrecord.Visible(lockfile.Host()), User: setrecord.Visible(env.UserName(e.Variable)), Ended: time.Now().UTC().Truncate(time.Second),
 	}
 	if err := saveShard(leased, r, result.Shard, o.Shard); err != nil {
 		return result, err

@@ -88,7 +88,7 @@ func New(t *testing.T, mirror registrytest.Options) *Site {
 // NewEnv returns another Env like Site.Env: a program that starts anew.
 func (s *Site) NewEnv() *env.Env {
 	e := &env.Env{
-		Home: s.Vars["HOME"], MachineConfig: s.Path("etc"), Say: s.hear, Warn: s.hear,
+		Home: s.Vars["HOME"], MachineConfig: s.Path("etc"), Notice: s.hear, Warn: s.hear,
 		Getenv: func(name string) string { return s.Vars[name] },
 	}
 	s.T.Cleanup(e.Close)

@@ -70,18 +70,18 @@ func openFiles(ctx context.Context, e *env.Env, o *Options) (*FileSource, error)
 		}
 		return mirroredFileSource(client, at.Repository(fileartifact.Repository)), nil
 	}
-	bytes, _, err := e.RateLimits()
-	if err != nil {
-		return nil, err
+	if e.Rate < 0 {
+		return nil, env.InputHint("give a number of bytes per second, or 0 for no limit", "Options.Rate %d", e.Rate)
 	}
 	var s *FileSource
+	var err error
 	switch {
 	case strings.HasPrefix(o.From, env.LayoutScheme):
 		s, err = layoutFileSource(strings.TrimPrefix(o.From, env.LayoutScheme))
 	case strings.HasPrefix(o.From, env.ArchiveScheme):
 		var have *archive.Archive
 		if have, err = open.Archive(open.Options{Env: e, Folders: []string{o.From}, Sequence: o.Sequence, Read: o.Read}); err == nil {
-			e.Opened(have)
+			env.Opened(e.Observer, have)
 			s, err = ArchivedFileSource(ctx, have)
 		}
 	default:
@@ -90,7 +90,7 @@ func openFiles(ctx context.Context, e *env.Env, o *Options) (*FileSource, error)
 	if err != nil {
 		return nil, err
 	}
-	s.limitRate(bytes)
+	s.limitRate(e.Rate)
 	return s, nil
 }
 

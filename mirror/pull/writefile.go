@@ -40,7 +40,7 @@ func ShowFiles(e *env.Env, s *FileSource, files ...site.MirroredFile) (stop func
 		m.total += f.Size
 	}
 	s.meter = m
-	return e.Show("writing files", func() progress.Reading {
+	return env.Show(e.Observer, "writing files", func() progress.Reading {
 		return progress.Reading{Total: m.total, Done: m.done.Load(), Moved: m.moved.Load()}
 	})
 }

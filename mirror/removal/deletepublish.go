@@ -104,7 +104,7 @@ func (r *recordedRevisions) removeListed(ctx context.Context, s *workspace.Sessi
 		}
 	}
 	now := *revision
-	now.LastRun, now.User, now.Host = o.Now().UTC().Truncate(time.Second), setrecord.Visible(s.Env.UserName()), setrecord.Visible(lockfile.Host())
+	now.LastRun, now.User, now.Host = o.Now().UTC().Truncate(time.Second), setrecord.Visible(env.UserName(s.Env.Variable)), setrecord.Visible(lockfile.Host())
 	missing, withheld := now.Content.Missing, now.Content.Withheld
 	now.Content = site.ContentOf(removed.Plan)
 	now.Content.Missing, now.Content.Withheld = missing, withheld
@@ -195,7 +195,7 @@ func publishAgain(ctx context.Context, s *workspace.Session, t *site.RegistryDes
 	if err != nil {
 		return err
 	}
-	s.Env.Sayf("publishing %s of the image set %q without the listed bundles", env.Number(len(part.Catalogs), "catalog", "catalogs"), set)
+	s.Env.Noticef("publishing %s of the image set %q without the listed bundles", env.Number(len(part.Catalogs), "catalog", "catalogs"), set)
 	j := &copying.Job{Source: content, To: t, Catalogs: content}
 	if j.Job, err = mirror.NewJob(ctx, part, nil); err != nil {
 		return err

@@ -47,7 +47,7 @@ func readListedImages(e *env.Env, o *DeleteOptions, t *site.RegistryDestination)
 		return nil, fmt.Errorf("reading the list %s: %w", o.DeleteYAMLFile, err)
 	}
 	if f.Edited {
-		e.Sayf("the list was changed after it was written: the bundles, releases, charts and images that are still listed are removed")
+		e.Noticef("the list was changed after it was written: the bundles, releases, charts and images that are still listed are removed")
 	}
 	of := strings.TrimPrefix(t.String(), env.RegistryScheme)
 	if o.ListMirror != "" {

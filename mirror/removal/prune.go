@@ -243,7 +243,7 @@ func readDeletionPlan(path string) (*prune.DeletionPlan, error) {
 // options returns the options for requests to the mirror. What is done is shown as what.
 func (r *recordedRevisions) options(what string) (o prune.Options, stop func()) {
 	var done, all atomic.Int64
-	stop = r.env.Show(what, func() progress.Reading {
+	stop = env.Show(r.env.Observer, what, func() progress.Reading {
 		return progress.Reading{Facts: []string{fmt.Sprintf("%d of %d", done.Load(), all.Load())}}
 	})
 	return prune.Options{

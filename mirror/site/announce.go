@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
@@ -23,7 +24,7 @@ import (
 func Announce(ctx context.Context, s *workspace.Session, t *RegistryDestination, p *plan.Plan, current *setrecord.Revision) {
 	run := setrecord.Pending{
 		Name: p.Name, Since: t.Now().UTC().Truncate(time.Second), Version: strings.TrimPrefix(s.Env.UserAgent, "gantry/"),
-		User: setrecord.Visible(s.Env.UserName()), Host: setrecord.Visible(lockfile.Host()), MaxNestedPaths: t.MaxNestedPaths,
+		User: setrecord.Visible(env.UserName(s.Env.Variable)), Host: setrecord.Visible(lockfile.Host()), MaxNestedPaths: t.MaxNestedPaths,
 	}
 	if current != nil {
 		run.Runs = current.Runs

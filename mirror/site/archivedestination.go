@@ -40,7 +40,7 @@ func PrepareExport(ctx context.Context, e *env.Env, s *workspace.Session, t *Arc
 		return err
 	}
 	if reason := t.Export.Remark(); reason != "" {
-		e.Sayf("%s", reason)
+		e.Noticef("%s", reason)
 	}
 	return nil
 }

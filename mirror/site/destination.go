@@ -67,7 +67,7 @@ type Volumes struct {
 // OpenDestination returns the destination that a text such as "docker://mirror.example.com/ocp"
 // names. Nothing is connected or written.
 func OpenDestination(e *env.Env, destination string, opts DestinationOptions) (Destination, error) {
-	streams, err := e.Streams()
+	streams, err := env.Streams(&e.Registries)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func OpenDestination(e *env.Env, destination string, opts DestinationOptions) (D
 		return &ArchiveDestination{dir: destination[len(env.ArchiveScheme):], Opts: archive.Options{
 			VolumeSize: opts.VolumeSize, Redundancy: opts.Redundancy, Strict: opts.StrictArchive, Replace: true, Sign: opts.Sign, Encrypt: opts.EncryptTo, Log: e.Logger(),
 			WatchParity: func(total int64, done func() int64) func() {
-				return e.Show("computing parity", func() progress.Reading {
+				return env.Show(e.Observer, "computing parity", func() progress.Reading {
 					return progress.Reading{Total: total, Done: done(), Moved: done()}
 				})
 			},

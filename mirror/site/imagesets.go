@@ -175,7 +175,7 @@ func forgetRecords(s *workspace.Session, t *RegistryDestination, before, now map
 		if err := s.RemoveRecord(t.Key(), name); err != nil {
 			return err
 		}
-		s.Env.Sayf("the mirror no longer has the image set %q, since it was given up or the mirror lost the record, so its cluster resources are removed; its next run records it anew", name)
+		s.Env.Noticef("the mirror no longer has the image set %q, since it was given up or the mirror lost the record, so its cluster resources are removed; its next run records it anew", name)
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func RecordRun(ctx context.Context, s *workspace.Session, t *RegistryDestination
 			before = last
 		}
 		if before.Host != run.Host && before.Configuration != run.Configuration && before.Configuration != "" && run.Configuration != "" {
-			s.Env.Sayf("the image set %q was last mirrored by %s from another configuration; if both are in use, set Options.Name to another name in one of them", run.Name, Owner(before))
+			s.Env.Noticef("the image set %q was last mirrored by %s from another configuration; if both are in use, set Options.Name to another name in one of them", run.Name, Owner(before))
 		}
 	}
 	revision, err := setrecord.Write(ctx, repository, s.Sources.Cache, run, before, record, plan)

@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -37,14 +38,14 @@ func LeaseFor(ctx context.Context, s *workspace.Session, t *RegistryDestination,
 	store := &LeaseStore{Client: t.Client, Repository: t.OwnRepository(LeaseRepository)}
 	previous := s.Workspace.Lease(t.Key())
 	o := lease.Options{
-		Host: lockfile.Host(), User: e.UserName(), Machine: lockfile.Machine(), Process: os.Getpid(),
+		Host: lockfile.Host(), User: env.UserName(e.Variable), Machine: lockfile.Machine(), Process: os.Getpid(),
 		Ended: func(r lease.Record) bool { return r.ID == previous || hasEnded(r) },
 		Began: func(id string) error { return s.SaveLease(t.Key(), id) },
 		TookOver: func(from lease.Record) {
 			s.Audit(audit.Entry{Event: audit.LeaseTakenOver, Subject: store.Repository.Name(), By: from.Owner()})
-			e.Sayf("the last run to %s did not end properly (%s); continuing in its place", t, from.Owner())
+			e.Noticef("the last run to %s did not end properly (%s); continuing in its place", t, from.Owner())
 		},
-		Say:  func(text string) { e.Sayf("%s", text) },
+		Say:  func(text string) { e.Noticef("%s", text) },
 		Warn: func(err error) { e.Warnf("the lease of %s cannot be renewed, so other runs may begin: %v", t, err) },
 	}
 	if (of != plan.Shard{}) {

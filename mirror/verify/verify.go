@@ -253,7 +253,7 @@ func planToVerify(ctx context.Context, e *env.Env, o Options, trust *trust.Signa
 			return nil, nil, err
 		}
 		defer func() { _ = have.Close() }() // only read from
-		e.Opened(have)
+		env.Opened(e.Observer, have)
 		p, err := airgap.ReadPlan(ctx, have)
 		if errors.Is(err, os.ErrNotExist) && t != nil {
 			p, err = importedPlan(e, o.Workspace, t, have, err)
@@ -352,7 +352,7 @@ func verifyLayout(ctx context.Context, e *env.Env, p *plan.Plan, dir string) (*R
 		return nil, advice.Wrap(advice.Mismatch, err, "mirror to it again to rewrite it")
 	}
 	var total, done atomic.Int64
-	stop := e.Show("checking", func() progress.Reading {
+	stop := env.Show(e.Observer, "checking", func() progress.Reading {
 		return progress.Reading{Total: total.Load(), Done: done.Load(), Moved: done.Load()}
 	})
 	state, err := mirror.VerifyLayout(ctx, l, p, 0, func(of, n int64) { total.Store(of); done.Add(n) })

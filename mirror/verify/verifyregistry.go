@@ -52,7 +52,7 @@ func verifyRegistry(ctx context.Context, e *env.Env, o *Options, t *site.Registr
 	if t.CheckBlobs {
 		what += " and " + env.Number(len(p.Blobs), "blob", "blobs")
 	}
-	e.Sayf("looking for %s at %s", what, where)
+	e.Noticef("looking for %s at %s", what, where)
 	missing, err := mirror.Verify(ctx, p, to, mirror.Options{Streams: t.Streams, Log: e.Logger(), CheckBlobs: t.CheckBlobs, ReadBlobs: t.ReadBlobs})
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func SearchMirror(ctx context.Context, e *env.Env, t *site.RegistryDestination, 
 		return nil, err
 	}
 	total := int64(len(paths))
-	stop := e.Show("searching the mirror", func() progress.Reading {
+	stop := env.Show(e.Observer, "searching the mirror", func() progress.Reading {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return progress.Reading{Total: total, Done: s.done, Moved: s.done}

@@ -9,10 +9,10 @@ import (
 
 // ConfigFile returns the path of a file of the user's configuration, or "" if it does not exist:
 // $XDG_CONFIG_HOME/gantry/NAME or ~/.config/gantry/NAME.
-func (e *Env) ConfigFile(name string) string {
-	dir := e.Variable("XDG_CONFIG_HOME")
+func ConfigFile(getenv func(string) string, name string) string {
+	dir := getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) { // as the XDG specification requires
-		home := e.Variable("HOME")
+		home := getenv("HOME")
 		if home == "" {
 			return ""
 		}

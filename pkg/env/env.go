@@ -41,8 +41,8 @@ type Env struct {
 	Registries
 	// Log receives what is done in detail. Nil logs nothing.
 	Log *slog.Logger
-	// Say receives notices for people, each a line without its end. Nil drops them.
-	Say func(text string)
+	// Notice receives notices for people, each a line without its end. Nil drops them.
+	Notice func(text string)
 	// Warn receives what people have to know. Nil drops it.
 	Warn func(text string)
 	// Observer follows the run. Nil follows nothing.
@@ -66,11 +66,10 @@ type Env struct {
 	// TuneWindow changes the gate of the times at which a run copies. Tests set clocks with it.
 	TuneWindow func(*window.Gate)
 
-	Mu        sync.Mutex
+	mu        sync.Mutex
 	clients   []sideClient
-	exposed   sync.Map                      // files that WarnExposed warned of
 	keychains map[string]*keychain.Keychain // by the file that was named
-	Warned    map[string]bool               // the configurations whose warnings were sent, by file
+	known     sync.Map                      // the texts that Once was called with
 }
 
 // An Observer follows a run. Its methods are called by one goroutine at a time. They delay the run,
@@ -106,22 +105,18 @@ func (e *Env) OrDefault() (env *Env, done func()) {
 
 // Close closes idle connections.
 func (e *Env) Close() {
-	e.Mu.Lock()
-	defer e.Mu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	for _, c := range e.clients {
 		c.Close()
 	}
 }
 
-// Retries returns how many requests were repeated so far.
-func (e *Env) Retries() int64 {
-	e.Mu.Lock()
-	defer e.Mu.Unlock()
-	var n int64
-	for _, c := range e.clients {
-		n += c.Stats().Retries
-	}
-	return n
+// Once reports whether it is called with a text for the first time. What is said once in a run needs no
+// state of its own.
+func (e *Env) Once(text string) bool {
+	_, again := e.known.LoadOrStore(text, true)
+	return !again
 }
 
 // A sideClient is a client and the side of a run that it serves.
@@ -146,10 +141,10 @@ func (e *Env) Variable(name string) string {
 	return os.Getenv(name)
 }
 
-// Sayf sends a notice.
-func (e *Env) Sayf(format string, args ...any) {
-	if e.Say != nil {
-		e.Say(fmt.Sprintf(format, args...))
+// Noticef sends a notice.
+func (e *Env) Noticef(format string, args ...any) {
+	if e.Notice != nil {
+		e.Notice(fmt.Sprintf(format, args...))
 	}
 }
 
@@ -160,18 +155,18 @@ func (e *Env) Warnf(format string, args ...any) {
 	}
 }
 
-// Show begins to show how far something is, until stop is called.
-func (e *Env) Show(what string, read func() progress.Reading) (stop func()) {
-	if e.Observer == nil {
+// Show has an observer, if there is one, begin to show how far something is, until stop is called.
+func Show(o Observer, what string, read func() progress.Reading) (stop func()) {
+	if o == nil {
 		return func() {}
 	}
-	return e.Observer.Progress(what, read)
+	return o.Progress(what, read)
 }
 
-// Opened passes an archive to the observer.
-func (e *Env) Opened(a *archive.Archive) {
-	if e.Observer != nil {
-		e.Observer.Archive(a)
+// Opened passes an archive to an observer, if there is one.
+func Opened(o Observer, a *archive.Archive) {
+	if o != nil {
+		o.Archive(a)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
@@ -20,6 +21,11 @@ type Registries struct {
 	// AuthFile has the credentials for registries. The default is $REGISTRY_AUTH_FILE, then the
 	// files of podman and docker.
 	AuthFile string
+	// Credentials finds credentials in place of AuthFile and those files. It is called by several goroutines.
+	Credentials remote.Keychain
+	// Transport sends all requests, in place of connections that follow from certificates, proxies and PlainHTTP.
+	// Nor are addresses checked that servers name. It is used by several goroutines.
+	Transport http.RoundTripper
 	// CertDir is a folder with CAs (*.crt) and client certificates (*.cert, *.key).
 	CertDir string
 	// Source and Destination are options for one side of a run.
@@ -34,12 +40,12 @@ type Registries struct {
 	// is set, the other is 4 images or 5 layers, as in oc mirror.
 	ParallelImages, ParallelLayers int
 	// Rate limits the bytes per second that are received from all sources, and that are sent to the
-	// destination: "50MiB". Empty is no limit.
-	Rate string
+	// destination. 0 is no limit.
+	Rate limits.Rate
 	// MinRate is the number of bytes per second that the requests of each side have to transfer
-	// together, in a minute in which the network is waited for: "4KiB", which is the default, or "0"
-	// for no minimum. A slower request is ended and repeated.
-	MinRate string
+	// together, in a minute in which the network is waited for. A slower request is ended and repeated.
+	// 0 is the default, 4 KiB; negative, such as NoMinRate, is no minimum.
+	MinRate limits.Rate
 	// SilentTimeout is how long a server may send nothing to a request and its repetitions, from 1s
 	// to 1h. 0 is the default, 3 minutes.
 	SilentTimeout time.Duration
@@ -90,27 +96,28 @@ func (r *Registries) bound() (int, error) {
 
 // Streams returns how many blobs may be copied at the same time: the number that the options give,
 // or the maximum, within which the client adapts.
-func (r *Registries) Streams() (int, error) {
+func Streams(r *Registries) (int, error) {
 	n, err := r.bound()
 	return cmp.Or(n, remote.MaxStreams), err
 }
 
-// RateLimits reads the limits of the network and of single registries.
-func (e *Env) RateLimits() (rate limits.Rate, l *limits.Limits, err error) {
-	if e.Rate != "" {
-		if rate, err = limits.ParseRate(e.Rate); err != nil {
-			return 0, nil, Inputf("Options.Rate: %w", err)
-		}
+// rateLimits reads the limits of the network and of single registries.
+func (e *Env) rateLimits() (rate limits.Rate, l *limits.Limits, err error) {
+	if e.Rate < 0 {
+		return 0, nil, InputHint("give a number of bytes per second, or 0 for no limit", "Options.Rate %d", e.Rate)
 	}
-	file := cmp.Or(e.Limits, e.ConfigFile("limits.yaml"))
+	file := cmp.Or(e.Limits, ConfigFile(e.Variable, "limits.yaml"))
 	if file == "" {
-		return rate, nil, nil
+		return e.Rate, nil, nil
 	}
 	if l, err = limits.Load(file); err != nil {
 		return 0, nil, advice.Wrap(advice.Input, err, "")
 	}
-	return rate, l, nil
+	return e.Rate, l, nil
 }
+
+// NoMinRate is a Registries.MinRate without a minimum.
+const NoMinRate limits.Rate = -1
 
 // defaultMinRate is far below the slowest links: a week would not suffice for 3 GB.
 const defaultMinRate limits.Rate = 4 << 10
@@ -120,17 +127,7 @@ func (r *Registries) slowest() (limits.Rate, time.Duration, error) {
 	if r.SilentTimeout != 0 && (r.SilentTimeout < time.Second || r.SilentTimeout > time.Hour) {
 		return 0, 0, InputHint("give a time from 1s to 1h, such as 90s or 10m", "Options.SilentTimeout %s", r.SilentTimeout)
 	}
-	switch r.MinRate {
-	case "":
-		return defaultMinRate, r.SilentTimeout, nil
-	case "0":
-		return 0, r.SilentTimeout, nil
-	}
-	rate, err := limits.ParseRate(r.MinRate)
-	if err != nil {
-		return 0, 0, Inputf("Options.MinRate: %w", err)
-	}
-	return rate, r.SilentTimeout, nil
+	return max(cmp.Or(r.MinRate, defaultMinRate), 0), r.SilentTimeout, nil
 }
 
 // Maximum values of RetryTimes and RetryDelay. Larger ones are probably a mistake.
@@ -152,7 +149,10 @@ func (r *Registries) retry() (remote.Retry, error) {
 
 // Keys returns the credentials for one side. A file that an option names is read before the first
 // request. Sides with the same file share the content, since the file may be a pipe.
-func (e *Env) Keys(mine Side, which remote.Side) (*keychain.Keychain, error) {
+func (e *Env) Keys(mine Side, which remote.Side) (remote.Keychain, error) {
+	if e.Credentials != nil {
+		return e.Credentials, nil
+	}
 	option := "Options.AuthFile"
 	if mine.AuthFile != "" {
 		option = "Options.Source.AuthFile"
@@ -161,12 +161,12 @@ func (e *Env) Keys(mine Side, which remote.Side) (*keychain.Keychain, error) {
 		}
 	}
 	file := cmp.Or(mine.AuthFile, e.AuthFile)
-	e.Mu.Lock()
-	defer e.Mu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if k := e.keychains[file]; k != nil {
 		return k, nil
 	}
-	k := keychain.New(keychain.Options{AuthFile: file, NamedBy: option, Getenv: e.Variable, Home: e.Home, Warn: e.WarnExposed})
+	k := keychain.New(keychain.Options{AuthFile: file, NamedBy: option, Getenv: e.Variable, Home: e.Home, Warn: e.warnExposed})
 	switch err := k.CheckNamed(); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, advice.Wrap(advice.Input, err, "check the path, or write the file with gantry registry login")
@@ -190,11 +190,11 @@ func (e *Env) Client(which remote.Side) (*remote.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.NewClient(which, mine, keys)
+	return NewClient(e, which, mine, keys)
 }
 
 // RegistriesConf reads registries.conf.
-func (e *Env) RegistriesConf() (*registries.Config, error) {
+func RegistriesConf(e *Env) (*registries.Config, error) {
 	conf, err := registries.Load(registries.Options{Getenv: e.Variable, Home: e.Home, Log: e.Logger()})
 	if err != nil {
 		return nil, advice.Wrap(advice.Input, err, "")
@@ -203,12 +203,12 @@ func (e *Env) RegistriesConf() (*registries.Config, error) {
 }
 
 // NewClient makes the client for one side of a run with these credentials.
-func (e *Env) NewClient(which remote.Side, mine Side, keys remote.Keychain) (*remote.Client, error) {
+func NewClient(e *Env, which remote.Side, mine Side, keys remote.Keychain) (*remote.Client, error) {
 	retry, err := e.retry()
 	if err != nil {
 		return nil, err
 	}
-	conf, err := e.RegistriesConf()
+	conf, err := RegistriesConf(e)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (e *Env) NewClient(which remote.Side, mine Side, keys remote.Keychain) (*re
 	if err != nil {
 		return nil, err
 	}
-	rate, perHost, err := e.RateLimits()
+	rate, perHost, err := e.rateLimits()
 	if err != nil {
 		return nil, err
 	}
@@ -231,9 +231,10 @@ func (e *Env) NewClient(which remote.Side, mine Side, keys remote.Keychain) (*re
 	o := remote.Options{
 		Keychain:   keys,
 		Proxy:      proxy,
+		Transport:  e.Transport,
 		Registries: conf,
 		CertDir:    cmp.Or(mine.CertDir, e.CertDir),
-		Exposed:    e.WarnExposed,
+		Exposed:    e.warnExposed,
 		SkipVerify: mine.SkipTLSVerify,
 		PlainHTTP:  mine.PlainHTTP,
 		Retry:      retry,
@@ -255,8 +256,8 @@ func (e *Env) NewClient(which remote.Side, mine Side, keys remote.Keychain) (*re
 	if err != nil {
 		return nil, advice.Wrap(advice.Input, err, "")
 	}
-	e.Mu.Lock()
+	e.mu.Lock()
 	e.clients = append(e.clients, sideClient{c, which})
-	e.Mu.Unlock()
+	e.mu.Unlock()
 	return c, nil
 }

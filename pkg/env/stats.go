@@ -26,8 +26,8 @@ type HostStats struct {
 
 // Hosts returns the statistics so far, sources first, sorted by name.
 func (e *Env) Hosts() []HostStats {
-	e.Mu.Lock()
-	defer e.Mu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	list := []HostStats{}
 	for _, c := range e.clients {
 		for _, h := range c.Stats().Hosts {
@@ -42,6 +42,14 @@ func (e *Env) Hosts() []HostStats {
 		return cmp.Or(-strings.Compare(a.Side, b.Side), strings.Compare(a.Host, b.Host))
 	})
 	return list
+}
+
+// Retries returns how many requests were repeated.
+func Retries(all []HostStats) (n int64) {
+	for _, h := range all {
+		n += h.Retries
+	}
+	return n
 }
 
 // SideName returns "source" or "destination".

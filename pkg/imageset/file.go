@@ -95,9 +95,9 @@ func checkFiles(r *reader, at string, files []File) {
 			lines[f.Target] = f.Pos.Line
 			continue
 		}
-		message := fmt.Sprintf("%v; the other file is on line %d", wrong, lines[wrong.Other])
+		message := fmt.Sprintf("%v; the other file is %s", wrong, onLine(lines[wrong.Other]))
 		if wrong.Name == wrong.Other {
-			message = fmt.Sprintf("the file %s is already on line %d", quote(f.Target), lines[wrong.Other])
+			message = fmt.Sprintf("the file %s is already %s", quote(f.Target), onLine(lines[wrong.Other]))
 		}
 		r.fault(fmt.Sprintf("%s[%d]", at, i), message, "give one of them another target")
 	}

@@ -100,7 +100,7 @@ func words[T, E any](name, doc string, get func(*T) *[]E, entry func(Position, s
 
 // twice is the message for an entry that is listed again with the same settings.
 func twice(what string, before Position) string {
-	return fmt.Sprintf("%s is already on line %d, with the same settings", what, before.Line)
+	return fmt.Sprintf("%s is already %s, with the same settings", what, onLine(before.Line))
 }
 
 // names is a field with a list of distinct strings without positions.

@@ -26,6 +26,22 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
+// onLine returns "on line 12", or "above" if the line is unknown.
+func onLine(line int) string {
+	if line == 0 {
+		return "above"
+	}
+	return fmt.Sprintf("on line %d", line)
+}
+
+// atLine returns " (line 12)", or "" if the line is unknown.
+func atLine(line int) string {
+	if line == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (line %d)", line)
+}
+
 // A Problem is one error in a configuration.
 type Problem struct {
 	Pos Position

@@ -22,6 +22,7 @@ const (
 // A reader collects the problems of one file while it is read.
 type reader struct {
 	file     string
+	value    bool       // the text is a value of a program, without lines
 	doc      *yaml.Node // the document that is read
 	problems []Problem
 	warnings []warning
@@ -40,6 +41,9 @@ type place struct {
 }
 
 func (r *reader) position(n *yaml.Node) Position {
+	if r.value {
+		return Position{File: r.file}
+	}
 	return Position{File: r.file, Line: n.Line, Column: n.Column}
 }
 
@@ -49,6 +53,9 @@ func (r *reader) fault(path, message, hint string) {
 }
 
 func (r *reader) faultAt(pos Position, path, message, hint string) {
+	if r.value {
+		pos.File = r.file // the message has the path
+	}
 	switch {
 	case r.stopped:
 		return

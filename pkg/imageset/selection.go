@@ -68,7 +68,7 @@ func checkPackage(r *reader, path string, p *Package) {
 	for i, c := range p.Channels {
 		inner := rangeField(fmt.Sprintf("%s.channels[%d]", path, i), c.Range)
 		if outer != "" && inner != "" {
-			r.fault(inner, fmt.Sprintf("a version range cannot be set on both a channel and its package (line %d)", r.at[outer].Line),
+			r.fault(inner, fmt.Sprintf("a version range cannot be set on both a channel and its package%s", atLine(r.at[outer].Line)),
 				"remove one of them, or set a range on each channel")
 		}
 	}
@@ -131,7 +131,7 @@ func distinct[E any](r *reader, path string, list []E, of func() object[E], hint
 			r.warnAt(pos, at, warning{Problem: Problem{Message: twice(quote(k), earlier)}, fix: r.drop(at)})
 			again = append(again, i)
 		} else {
-			r.faultAt(pos, at, fmt.Sprintf("%s is already on line %d, with other settings", quote(k), earlier.Line), hint)
+			r.faultAt(pos, at, fmt.Sprintf("%s is already %s, with other settings", quote(k), onLine(earlier.Line)), hint)
 		}
 	}
 	return without(list, again)

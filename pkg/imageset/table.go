@@ -63,6 +63,9 @@ func (o object[T]) read(r *reader, n *yaml.Node, path string, pos *Position, v *
 	r.at[path] = at
 	if pos != nil {
 		*pos = start
+		if r.value && path != "" {
+			pos.File = strings.TrimPrefix(r.file+": "+path, ": ")
+		}
 	}
 	n = resolve(n)
 	if n.Kind != yaml.MappingNode {

@@ -160,14 +160,14 @@ func checkTags(r *reader, path string, i *Image) bool {
 		if ref.Digest != "" {
 			what = "digest"
 		}
-		r.fault(at, fmt.Sprintf("%s has a %s, and tags (line %d) selects others", quote(i.Name), what, tags.Line),
+		r.fault(at, fmt.Sprintf("%s has a %s, and tags%s selects others", quote(i.Name), what, atLine(tags.Line)),
 			fmt.Sprintf("write %q, or remove tags", ref.Name()))
 	case reference.IsShort(i.Name):
 		r.warn(at, fmt.Sprintf("%s names no registry and is read as %s", quote(i.Name), quote(ref.Name())), setText(resolve(r.at[at].value), ref.Name()))
 		i.Name = ref.Name()
 	}
 	if i.TargetTag != "" {
-		r.fault(join(path, "targetTag"), fmt.Sprintf("targetTag cannot be combined with tags (line %d): each image keeps its own tag", tags.Line), "remove one of the two")
+		r.fault(join(path, "targetTag"), fmt.Sprintf("targetTag cannot be combined with tags%s: each image keeps its own tag", atLine(tags.Line)), "remove one of the two")
 	}
 	return true
 }

@@ -72,10 +72,10 @@ func (all claims) take(r *reader, path string, c claim) (again bool) {
 		r.warnAt(c.pos, path, warning{Problem: Problem{Message: twice(quote(c.source), before.pos)}, fix: r.drop(path)})
 		return true
 	case same:
-		r.faultAt(c.pos, path, fmt.Sprintf("%s is already on line %d, with other settings", quote(c.source), before.pos.Line), c.merge+", or "+c.move)
+		r.faultAt(c.pos, path, fmt.Sprintf("%s is already %s, with other settings", quote(c.source), onLine(before.pos.Line)), c.merge+", or "+c.move)
 	case before.chosen || c.chosen:
-		r.warnAt(c.pos, path, warning{unusable: true, Problem: Problem{Message: fmt.Sprintf("%s and %s (line %d) would both become %s in the mirror",
-			quote(c.source), quote(before.source), before.pos.Line, quote(c.target.repo+":"+c.target.tag)), Hint: c.move}})
+		r.warnAt(c.pos, path, warning{unusable: true, Problem: Problem{Message: fmt.Sprintf("%s and %s%s would both become %s in the mirror",
+			quote(c.source), quote(before.source), atLine(before.pos.Line), quote(c.target.repo+":"+c.target.tag)), Hint: c.move}})
 	}
 	return false
 }

@@ -34,6 +34,9 @@ func (r *reader) warnAt(pos Position, path string, w warning) {
 		r.stop(pos, fmt.Sprintf("more than %d warnings; the rest was not read", maxWarnings), "use fewer aliases, or remove repeated entries")
 		return
 	}
+	if r.value {
+		pos.File = r.file // the message has the path
+	}
 	w.Pos = pos
 	if path != "" {
 		w.Message = path + ": " + w.Message

@@ -161,7 +161,10 @@ func (d *examination) examineCredentials(ctx context.Context, client *remote.Cli
 	}
 	text := fmt.Sprintf("%s: the registry accepts them", cred)
 	if cred.Anonymous() {
-		text = "none were found in " + strings.Join(keys.Files(), ", ") + ", and none were asked for"
+		text = "none were found, and none were asked for"
+		if in, ok := keys.(interface{ Files() []string }); ok {
+			text = "none were found in " + strings.Join(in.Files(), ", ") + ", and none were asked for"
+		}
 	}
 	d.add(doctor.Finding{Area: "credentials", Name: at.Host, State: doctor.OK, Text: text})
 	return true, nil

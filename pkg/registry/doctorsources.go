@@ -25,7 +25,7 @@ const releaseRepository = "quay.io/openshift-release-dev/ocp-release"
 // examineConfiguration looks at the sources of a configuration: one repository of each registry, the update
 // services of release channels, chart repositories, and files.
 func (d *examination) examineConfiguration(ctx context.Context, m imageset.Mirror) error {
-	conf, err := d.env.RegistriesConf()
+	conf, err := env.RegistriesConf(d.env)
 	if err != nil {
 		return err
 	}

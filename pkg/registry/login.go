@@ -54,7 +54,7 @@ func Login(ctx context.Context, o LoginOptions) (*LoginResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := e.NewClient(remote.Single, env.Side{SkipTLSVerify: e.Source.SkipTLSVerify, PlainHTTP: e.Source.PlainHTTP}, hostCredential{host, cred})
+	client, err := env.NewClient(e, remote.Single, env.Side{SkipTLSVerify: e.Source.SkipTLSVerify, PlainHTTP: e.Source.PlainHTTP}, hostCredential{host, cred})
 	if err != nil {
 		return nil, err
 	}

@@ -163,7 +163,7 @@ type Preparation struct {
 // PrepareMirror finds out how repositories are created at a mirror.
 func PrepareMirror(ctx context.Context, e *env.Env, t *site.RegistryDestination, api API, printed bool) (*Preparation, error) {
 	o := provision.Options{ //nolint:gosec // TokenHint is a text
-		Host: t.Host, Kind: provision.Kind(api.RegistryKind), Caller: t.Client, Getenv: e.Variable, Home: e.HomeDir(), Now: time.Now, Wait: wait,
+		Host: t.Host, Kind: provision.Kind(api.RegistryKind), Caller: t.Client, Getenv: e.Variable, Home: env.HomeDir(e.Home, e.Variable), Now: time.Now, Wait: wait,
 		TokenHint: "set Options.RegistryTokenFile to a file with a token that an application of the organization generated",
 	}
 	if e.Destination.PlainHTTP {
@@ -230,7 +230,7 @@ func (p *Preparation) CreateFor(ctx context.Context, wanted *plan.Plan) error {
 	for _, r := range results {
 		p.exists = append(p.exists, r.Name)
 		if r.Created {
-			p.env.Sayf("created %s at %s", r.Name, p.to.Host)
+			p.env.Noticef("created %s at %s", r.Name, p.to.Host)
 		}
 	}
 	return err

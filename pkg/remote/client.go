@@ -91,6 +91,9 @@ type Options struct {
 	// Proxy returns the proxy of a request; nil means the proxy of the environment; see
 	// ProxyFromEnvironment.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Transport, if set, sends all requests in place of connections of the Client. Then CertDir, CertDirs, Proxy
+	// and BeforeDial have no effect, and addresses that servers name are not checked: that is up to it.
+	Transport http.RoundTripper
 	// BeforeDial, if set, is called before each connection, before its name is looked up, with
 	// HOST:PORT of the server or its proxy. An error refuses the connection. It is called from
 	// several goroutines.

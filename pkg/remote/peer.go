@@ -11,7 +11,8 @@ import (
 // A peer is a server as it is dialed: a registry, or what one redirects to.
 type peer struct {
 	transport *http.Transport
-	certs     *clientCerts // of the user for it
+	sends     http.RoundTripper // transport, or Options.Transport
+	certs     *clientCerts      // of the user for it
 	dialed    dialed
 	heard     atomic.Int64 // grows with everything that it sends
 
@@ -59,12 +60,18 @@ func (c *Client) peerLocked(key peerKey) (*peer, error) {
 	if p := c.peers[key]; p != nil {
 		return p, nil
 	}
+	if c.o.Transport != nil {
+		p := &peer{transport: &http.Transport{}, sends: c.o.Transport, certs: &clientCerts{}}
+		c.peers[key] = p
+		return p, nil
+	}
 	cfg, ours, err := c.tlsConfig(key.host, key.insecure)
 	if err != nil {
 		return nil, err
 	}
 	p := &peer{certs: ours}
 	p.transport = c.newTransport(key, cfg, &p.dialed)
+	p.sends = p.transport
 	c.peers[key] = p
 	return p, nil
 }

@@ -255,7 +255,7 @@ func (h *host) exchange(ctx context.Context, r *request, u *url.URL, authorizati
 	}
 	started := h.c.o.Clock.Now()
 	p.try(started)
-	resp, err := p.transport.RoundTrip(req)
+	resp, err := p.sends.RoundTrip(req)
 	if err != nil {
 		err = h.networkError(ctx, wctx, r, u, p, err)
 		h.logExchange(ctx, req, started, nil, err)

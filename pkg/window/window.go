@@ -24,10 +24,28 @@ func Parse(text string) (Window, error) {
 	from, to, ok := strings.Cut(text, "-")
 	start, errStart := clock(from)
 	end, errEnd := clock(to)
-	if !ok || errStart != nil || errEnd != nil || start == end || start == 24*time.Hour {
+	w := Window{start, end}
+	if !ok || errStart != nil || errEnd != nil || w.Check() != nil {
 		return Window{}, fmt.Errorf("%.40q is not a window such as 22:00-05:00", text)
 	}
-	return Window{start, end}, nil
+	return w, nil
+}
+
+// Check returns an error if the window is not a part of a day, in whole minutes.
+func (w Window) Check() error {
+	const day = 24 * time.Hour
+	if w.Start < 0 || w.Start >= day || w.End < 0 || w.End > day || w.Start == w.End || w.Start%time.Minute != 0 || w.End%time.Minute != 0 {
+		return fmt.Errorf("from %s to %s is not a part of a day", w.Start, w.End)
+	}
+	return nil
+}
+
+// String returns the window as Parse reads it.
+func (w Window) String() string {
+	minutes := func(d time.Duration) (hour, minute int) { return int(d / time.Hour), int(d % time.Hour / time.Minute) }
+	h, m := minutes(w.Start)
+	untilH, untilM := minutes(w.End)
+	return fmt.Sprintf("%02d:%02d-%02d:%02d", h, m, untilH, untilM)
 }
 
 // clock reads "05:00". "24:00" is the end of a day.

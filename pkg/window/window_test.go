@@ -16,8 +16,22 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q is %v", text, w)
 		}
 	}
-	if w, err := Parse("22:00-24:00"); err != nil || w.End != 24*time.Hour {
-		t.Errorf("%v, %v", w, err)
+	for _, text := range []string{"22:00-24:00", "00:00-24:00", "22:15-05:30"} {
+		if w, err := Parse(text); err != nil || w.String() != text {
+			t.Errorf("%s: %v, %v", text, w, err)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for _, w := range []Window{{}, {Start: -time.Hour}, {End: 25 * time.Hour}, {Start: 24 * time.Hour}, {End: time.Second}, {Start: time.Hour, End: time.Hour}} {
+		if err := w.Check(); err == nil {
+			t.Errorf("%v is a window", w)
+		}
+	}
+	if err := (Window{Start: 22 * time.Hour, End: 5 * time.Hour}).Check(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -28,7 +28,7 @@ type auditedRun struct {
 func (s *Session) BeginAudit(verb, destination, name string) error {
 	s.audited = auditedRun{log: s.Workspace.Audit(), id: rand.Text()[:12], destination: destination}
 	by := fmt.Sprintf("process %d on %s", os.Getpid(), lockfile.Host())
-	if user := s.Env.UserName(); user != "" {
+	if user := env.UserName(s.Env.Variable); user != "" {
 		by = user + ", " + by
 	}
 	s.Audit(audit.Entry{Event: audit.RunBegan, Name: name, Subject: verb, By: by})

@@ -113,9 +113,9 @@ func PassGate(ctx context.Context, s *workspace.Session, g *Programs, p *plan.Pl
 	if err != nil {
 		return nil, err
 	}
-	s.Env.Sayf("asking %s about %s", g.image.Path(), env.Number(len(questions), "image", "images"))
+	s.Env.Noticef("asking %s about %s", g.image.Path(), env.Number(len(questions), "image", "images"))
 	var done atomic.Int64
-	stop := s.Env.Show("asking the gate", func() progress.Reading {
+	stop := env.Show(s.Env.Observer, "asking the gate", func() progress.Reading {
 		return progress.Reading{Images: int64(len(questions)), ImagesDone: done.Load()}
 	})
 	asking, cancel := context.WithCancelCause(ctx)

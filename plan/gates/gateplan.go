@@ -20,7 +20,7 @@ func PassPlanGate(ctx context.Context, s *workspace.Session, g *Programs, p *pla
 	if g == nil || g.plan == nil {
 		return nil
 	}
-	s.Env.Sayf("asking %s about the plan", g.plan.Path())
+	s.Env.Noticef("asking %s about the plan", g.plan.Path())
 	text, w := io.Pipe()
 	wrote := make(chan struct{})
 	go func() {

@@ -138,7 +138,7 @@ func rebuildCharts(ctx context.Context, s *workspace.Session, p *plan.Plan) erro
 		}
 		present, err := s.Cached(ctx, p, c.Digest, false)
 		if err == nil && !present {
-			s.Env.Sayf("reading chart %s again", c)
+			s.Env.Noticef("reading chart %s again", c)
 			err = build.RebuildChart(ctx, c, from)
 		}
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/progress"
@@ -153,12 +154,12 @@ func imageLabels(ctx context.Context, images image.Reader, contents *plan.Conten
 
 // planErrata returns the errata of a plan.
 func planErrata(ctx context.Context, s *workspace.Session, p *plan.Plan) (*Errata, error) {
-	streams, err := s.Env.Streams()
+	streams, err := env.Streams(&s.Env.Registries)
 	if err != nil {
 		return nil, err
 	}
 	all, done := int64(len(labeled(p))), atomic.Int64{}
-	stop := s.Env.Show("reading labels", func() progress.Reading { return progress.Reading{Images: all, ImagesDone: done.Load()} })
+	stop := env.Show(s.Env.Observer, "reading labels", func() progress.Reading { return progress.Reading{Images: all, ImagesDone: done.Load()} })
 	defer stop()
 	return ReadErrata(ctx, p, s.Sources.Origin.Planning(), streams, func() { done.Add(1) })
 }

@@ -239,7 +239,7 @@ func (r *Result) compare(ctx context.Context, s *workspace.Session, t site.Desti
 // is copied to: it has the record of what clusters run.
 func MakeFor(ctx context.Context, s *workspace.Session, t site.Destination, o Options, accepting *trust.SignaturePolicy, g *gates.Programs, selected *selection.Selected, save bool) (*plan.Plan, error) {
 	e := s.Env
-	streams, err := e.Streams()
+	streams, err := env.Streams(&e.Registries)
 	if err != nil {
 		return nil, err
 	}
@@ -257,9 +257,9 @@ func MakeFor(ctx context.Context, s *workspace.Session, t site.Destination, o Op
 			return nil, err
 		}
 	}
-	e.Sayf("planning %s", o.Config)
+	e.Noticef("planning %s", o.Config)
 	var done, images atomic.Int64
-	stop := e.Show("planning", func() progress.Reading {
+	stop := env.Show(e.Observer, "planning", func() progress.Reading {
 		return progress.Reading{Images: images.Load(), ImagesDone: done.Load()}
 	})
 	from := s.Sources.Plan()
@@ -363,7 +363,7 @@ func LoadPlan(ctx context.Context, s *workspace.Session, p *plan.Plan, trust upd
 		} else if present {
 			continue
 		}
-		s.Env.Sayf("building catalog %s again", c.Source)
+		s.Env.Noticef("building catalog %s again", c.Source)
 		if err := build.RebuildCatalog(ctx, c, p.Rewritten(), p.Format, s.Sources.Plan()); err != nil {
 			return nil, err
 		}

@@ -49,7 +49,7 @@ func recall(ctx context.Context, s *workspace.Session, t site.Destination, o *se
 		selected.Recorded.Releases = known.Releases
 	}
 	if n := len(selected.Recorded.Operators); n > 0 {
-		s.Env.Sayf("keeping the upgrade paths of %s (%s) that clusters ran when Options.Installed was last given; give it again to update this, or Options.ForgetInstalled if it is out of date",
+		s.Env.Noticef("keeping the upgrade paths of %s (%s) that clusters ran when Options.Installed was last given; give it again to update this, or Options.ForgetInstalled if it is out of date",
 			env.Number(n, "operator", "operators"), FirstNames(selected.Recorded.Operators))
 	}
 	return nil

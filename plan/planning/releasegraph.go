@@ -15,7 +15,7 @@ import (
 
 // rebuildGraph builds the image of a plan's graph data, if it is not in the cache of the workspace.
 func rebuildGraph(ctx context.Context, s *workspace.Session, g *plan.GraphData, format manifest.Format) error {
-	s.Env.Sayf("building the image of graph data again")
+	s.Env.Noticef("building the image of graph data again")
 	u := updates.NewUpdates(s.Env, s.Client, &imageset.Releases{GraphData: g.Source}, updates.ReleaseTrust{})
 	u.Planned = true
 	from := s.Sources.Plan()

@@ -25,14 +25,7 @@ func WarnConfig(e *env.Env, c *imageset.Config) {
 	if c == nil || len(c.Warnings) == 0 {
 		return
 	}
-	e.Mu.Lock()
-	known := e.Warned[c.Pos.File]
-	if e.Warned == nil {
-		e.Warned = map[string]bool{}
-	}
-	e.Warned[c.Pos.File] = true
-	e.Mu.Unlock()
-	if known {
+	if !e.Once("warnings about " + c.Pos.File) {
 		return
 	}
 	for _, p := range c.Warnings[:min(len(c.Warnings), maxConfigWarnings)] {

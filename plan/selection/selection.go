@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
@@ -25,8 +26,10 @@ type Selection struct {
 	// Config is the file of the ImageSetConfiguration.
 	Config string
 	// Text is the ImageSetConfiguration itself, YAML or JSON of at most 4 MiB. Config is then its name in messages, and
-	// the plan is named for it as for a file. Nil reads the file Config.
-	Text []byte
+	// the plan is named for it as for a file. Value is a configuration that a program made, for which the same holds.
+	// Without them, the file Config is read.
+	Text  []byte
+	Value *imageset.Config
 	// Installed are files with what clusters run: the output of oc get csv, subscription,
 	// clusterextension, clusterversion, operatorcondition or clusteroperator -A -o json. The upgrade
 	// paths from the installed versions are kept.
@@ -44,11 +47,11 @@ type Selection struct {
 	// DestFormat converts images to the media types of a format: manifest.Docker or manifest.OCI. "" and KeepFormat
 	// keep those of the sources.
 	DestFormat string
-	// MinAge leaves out content that was created later than such an age before the midnight (UTC) of today: "3d",
-	// "2w" or "72h". These are bundles, platform releases, versions of charts, and images that rules for tags select;
-	// additional images that are named by a tag are missing. "" is mirror.minAge of the configuration, or leaves out
+	// MinAge leaves out content that was created later than such an age, in whole days, before the midnight (UTC) of
+	// today. These are bundles, platform releases, versions of charts, and images that rules for tags select;
+	// additional images that are named by a tag are missing. 0 is mirror.minAge of the configuration, or leaves out
 	// nothing.
-	MinAge string
+	MinAge time.Duration
 }
 
 // A Selected is the content of a Selection's files.
@@ -68,7 +71,7 @@ const CheckPath = "check the path, which is relative to the working directory"
 
 // Any reports whether options are set that require a configuration.
 func (s *Selection) Any() bool {
-	return len(s.Installed) > 0 || s.Dependencies || s.CompleteRelatedImages || s.PlatformsMode != "" || s.Format() != "" || s.MinAge != ""
+	return len(s.Installed) > 0 || s.Dependencies || s.CompleteRelatedImages || s.PlatformsMode != "" || s.Format() != "" || s.MinAge != 0
 }
 
 // ErrNoSelection is the error of options that require a configuration.
@@ -129,8 +132,11 @@ func (s *Selection) Load() (*Selected, error) {
 	return out, nil
 }
 
-// parse reads the configuration, from Text or its file.
+// parse reads the configuration, from Value, Text or its file.
 func (s *Selection) parse() (*imageset.Config, error) {
+	if s.Value != nil {
+		return s.Value.Checked(s.Config)
+	}
 	if s.Text != nil {
 		return imageset.Parse(s.Config, s.Text)
 	}
@@ -212,21 +218,25 @@ func Rename(p *plan.Plan, name string) *plan.Plan {
 	return &named
 }
 
+const day = 24 * time.Hour
+
+// ParseMinAge reads a Selection.MinAge: "3d", "2w" or "72h".
+func ParseMinAge(text string) (time.Duration, error) {
+	days, err := tagrule.Days(text)
+	return time.Duration(days) * day, err
+}
+
 // minAge returns MinAge in days.
 func (s *Selection) minAge() (int, error) {
-	if s.MinAge == "" {
-		return 0, nil
+	if s.MinAge < 0 || s.MinAge%day != 0 {
+		return 0, env.Inputf("Options.MinAge: %s is not an age in whole days", s.MinAge)
 	}
-	days, err := tagrule.Days(s.MinAge)
-	if err != nil {
-		return 0, env.Inputf("Options.MinAge: %w", err)
-	}
-	return days, nil
+	return int(s.MinAge / day), nil
 }
 
 // MinAgeOf returns MinAge in days, or else the one of a configuration.
 func (s *Selection) MinAgeOf(cfg *imageset.Config) (int, error) {
-	if s.MinAge != "" || cfg.Mirror.MinAge == "" {
+	if s.MinAge != 0 || cfg.Mirror.MinAge == "" {
 		return s.minAge()
 	}
 	return tagrule.Days(cfg.Mirror.MinAge)

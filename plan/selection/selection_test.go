@@ -5,11 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
@@ -44,6 +47,32 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestValue compares a configuration that a program made with the same text.
+func TestValue(t *testing.T) {
+	t.Parallel()
+	made := imageset.Config{Mirror: imageset.Mirror{AdditionalImages: []imageset.Image{{Name: "registry.example.com/team/app:v1"}}}}
+	text, value := &selection.Selection{Config: "edge", Text: []byte(configuration)}, &selection.Selection{Config: "edge", Value: &made}
+	want, err := text.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := value.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.Config.Mirror, got.Config.Mirror, cmpopts.IgnoreTypes(imageset.Position{})); diff != "" {
+		t.Errorf("(-text +value):\n%s", diff)
+	}
+	other := imageset.Config{Mirror: imageset.Mirror{AdditionalImages: []imageset.Image{{Name: "registry.example.com/team/app:v2"}}}}
+	if d := value.Digest(); d == "" || d == (&selection.Selection{Config: "edge", Value: &other}).Digest() {
+		t.Errorf("the digest is %s", d)
+	}
+	made.Mirror.AdditionalImages[0].Name = "app"
+	if _, err := value.Load(); advice.KindOf(err) != advice.Input || !strings.Contains(err.Error(), "edge: mirror.additionalImages[0].name: ") {
+		t.Errorf("an image without a registry: %v", err)
+	}
+}
+
 // TestTextIsNotRead checks that no file is read for a configuration that is a value, and where problems of it are.
 func TestTextIsNotRead(t *testing.T) {
 	t.Parallel()
@@ -74,7 +103,7 @@ func TestWithoutConfiguration(t *testing.T) {
 		{Config: absent},
 		{Installed: []string{absent}},
 		{Config: "edge", Text: []byte(configuration), PlatformsMode: "all"},
-		{Config: "edge", Text: []byte(configuration), MinAge: "soon"},
+		{Config: "edge", Text: []byte(configuration), MinAge: time.Hour},
 		{Config: "edge", Text: []byte(configuration), PlatformsMode: "sparse"}, // nothing selects platforms
 	} {
 		if _, err := s.Load(); advice.KindOf(err) != advice.Input {

@@ -104,7 +104,7 @@ func planSignerFiles(e *env.Env) []string {
 	if _, err := os.Stat(machine); !errors.Is(err, fs.ErrNotExist) {
 		files = append(files, machine) // an error is returned when it is read
 	}
-	if user := e.ConfigFile(planSigners); user != "" {
+	if user := env.ConfigFile(e.Variable, planSigners); user != "" {
 		files = append(files, user)
 	}
 	return files
@@ -168,11 +168,11 @@ func ApprovePlan(e *env.Env, o Approval) (*ApprovedPlan, error) {
 		}
 	}
 	if v := approved.signature; v != nil && v.Trusted {
-		e.Sayf("mirroring the plan %s, %s, signed by %s", o.Plan, sum, v.Signer)
+		e.Noticef("mirroring the plan %s, %s, signed by %s", o.Plan, sum, v.Signer)
 	} else if v != nil {
-		e.Sayf("mirroring the plan %s, %s, signed with the %s key %s; set Options.VerifyKey or Options.AllowedSigners to verify it", o.Plan, sum, v.Type, v.Key)
+		e.Noticef("mirroring the plan %s, %s, signed with the %s key %s; set Options.VerifyKey or Options.AllowedSigners to verify it", o.Plan, sum, v.Type, v.Key)
 	} else {
-		e.Sayf("mirroring the plan %s, %s", o.Plan, sum)
+		e.Noticef("mirroring the plan %s, %s", o.Plan, sum)
 	}
 	return approved, nil
 }

@@ -133,7 +133,7 @@ func accept(ctx context.Context, s *workspace.Session, of *SignaturePolicy, v *p
 
 // judgeAll judges the images of a plan.
 func judgeAll(ctx context.Context, e *env.Env, v *policy.Verifier, sources image.Reader, p *plan.Plan) (*judgement, error) {
-	streams, err := e.Streams()
+	streams, err := env.Streams(&e.Registries)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func judgeAll(ctx context.Context, e *env.Env, v *policy.Verifier, sources image
 	if err != nil {
 		return nil, err
 	}
-	e.Sayf("verifying the signatures of %s by %s", env.Number(len(p.Images), "image", "images"), v.Policy.Name)
+	e.Noticef("verifying the signatures of %s by %s", env.Number(len(p.Images), "image", "images"), v.Policy.Name)
 	return (&judge{verifier: v, contents: contents, streams: streams, sources: sources}).judge(ctx, p)
 }
 

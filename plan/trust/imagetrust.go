@@ -70,10 +70,10 @@ func ReadPolicy(e *env.Env, t ImageTrust) (*SignaturePolicy, error) {
 	if err := t.Check(); err != nil || !t.Applies() {
 		return nil, err
 	}
-	name := t.Policy
+	name, home := t.Policy, env.HomeDir(e.Home, e.Variable)
 	if name == "" {
-		if name = e.ContainersFile(env.PolicyFile); name == "" {
-			return nil, env.InputHint("name a policy with Options.Policy", "Options.SecurePolicy: neither %s nor %s exists", filepath.Join("~/.config", env.ContainersConfig, env.PolicyFile), filepath.Join("/etc", env.ContainersConfig, env.PolicyFile))
+		if name = containersFile(home, policyFile); name == "" {
+			return nil, env.InputHint("name a policy with Options.Policy", "Options.SecurePolicy: neither %s nor %s exists", filepath.Join("~/.config", containersConfig, policyFile), filepath.Join("/etc", containersConfig, policyFile))
 		}
 	}
 	text, err := readTrust(name)
@@ -84,7 +84,7 @@ func ReadPolicy(e *env.Env, t ImageTrust) (*SignaturePolicy, error) {
 	if p.policy, err = policy.Parse(name, text, readTrust); err != nil {
 		return nil, err
 	}
-	folder := cmp.Or(t.RegistriesD, e.ContainersFile(env.RegistriesFolder))
+	folder := cmp.Or(t.RegistriesD, containersFile(home, registriesFolder))
 	if folder != "" {
 		if p.registries, err = registriesd.Open(folder); err != nil {
 			if t.RegistriesD != "" && errors.Is(err, fs.ErrNotExist) {
@@ -119,7 +119,7 @@ func readTrust(name string) ([]byte, error) {
 func defaultLookaside(e *env.Env) string {
 	dir := "/var/lib/containers/sigstore"
 	if os.Geteuid() != 0 {
-		home := e.HomeDir()
+		home := env.HomeDir(e.Home, e.Variable)
 		if home == "" {
 			return ""
 		}

@@ -77,7 +77,7 @@ func BuildCatalog(ctx context.Context, o BuildOptions) (*BuiltCatalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	streams, err := e.Streams()
+	streams, err := env.Streams(&e.Registries)
 	if err != nil {
 		return nil, err
 	}

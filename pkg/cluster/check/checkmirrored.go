@@ -103,7 +103,7 @@ func (c *operatorCheck) know(running []state.ClusterOperator) {
 		return
 	}
 	c.selected.Recorded.Operators = running
-	c.env.Sayf("Options.Installed is not given: checking %s (%s) that clusters ran when a run was last given it", env.Number(len(running), "operator", "operators"), planning.FirstNames(running))
+	c.env.Noticef("Options.Installed is not given: checking %s (%s) that clusters ran when a run was last given it", env.Number(len(running), "operator", "operators"), planning.FirstNames(running))
 }
 
 // mirrors returns the mirrors that the catalogs of a configuration were copied to: the one that the user names, or those of

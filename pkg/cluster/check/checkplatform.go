@@ -150,7 +150,7 @@ func (c *platformCheck) runVersions(ctx context.Context) (*proof.Report, error) 
 // open reads which releases the mirror has.
 func (c *platformCheck) open(ctx context.Context) (*proof.Check, error) {
 	t, workspace := c.target, env.WorkspaceDir(c.options.Workspace)
-	c.env.Sayf("reading the releases of %s", t)
+	c.env.Noticef("reading the releases of %s", t)
 	images := site.NewMirrorImages(t.Client)
 	opts := proof.Options{
 		Mirror:   t.String(),

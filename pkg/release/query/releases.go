@@ -108,7 +108,7 @@ func Releases(ctx context.Context, o ReleasesOptions) (*ReleaseList, error) {
 	channel := o.Channel
 	if channel == "" {
 		channel = "stable-" + o.Version
-		e.Sayf("listing %s; Options.Channels lists all channels of %s", channel, o.Version)
+		e.Noticef("listing %s; Options.Channels lists all channels of %s", channel, o.Version)
 	}
 	var problems []error
 	for _, arch := range arches {
@@ -257,7 +257,7 @@ func (c *releaseClient) listReachable(g *channelGraph, from int) (ListedChannel,
 		out.Releases = append(out.Releases, r)
 	}
 	if more := g.Head() - from - len(targets); more > 0 {
-		c.env.Sayf("%s: no updates lead from %s to %s that are newer", g, out.From, env.Number(more, "other release", "other releases"))
+		c.env.Noticef("%s: no updates lead from %s to %s that are newer", g, out.From, env.Number(more, "other release", "other releases"))
 	}
 	return out, nil
 }

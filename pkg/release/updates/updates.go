@@ -251,9 +251,9 @@ func WarnTrust(e *env.Env, trust ReleaseTrust, releases bool) {
 	case releases && trust.IgnoreReleaseSignature:
 		e.Warnf("platform releases are mirrored without checking their signatures (Options.IgnoreReleaseSignature): they may not be what the vendor built, and clusters update to them only with oc adm upgrade --force")
 	case !releases && trust.IgnoreReleaseSignature:
-		e.Sayf("Options.IgnoreReleaseSignature has no effect: no platform release is mirrored")
+		e.Noticef("Options.IgnoreReleaseSignature has no effect: no platform release is mirrored")
 	case !releases && len(trust.ReleaseKeys) > 0:
-		e.Sayf("Options.ReleaseKeys has no effect: no platform release is mirrored")
+		e.Noticef("Options.ReleaseKeys has no effect: no platform release is mirrored")
 	}
 }
 
