@@ -293,7 +293,9 @@ func TestFiles(t *testing.T) {
 	if err != nil || !slices.Equal(got.Earlier, []string{"bin/tool"}) || s.Read("later/new") != "the new one" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if said := s.Said(); !slices.ContainsFunc(said, func(text string) bool { return text == "bin/tool is in an earlier archive: name its folder, too, or run gantry pull with the mirror" }) {
+	if said := s.Said(); !slices.ContainsFunc(said, func(text string) bool {
+		return text == "bin/tool is in an earlier archive: name its folder, too, or run gantry pull with the mirror"
+	}) {
 		t.Errorf("%q", said)
 	}
 	_, err = files(s.Path("later"), false, two, "bin/tool")
