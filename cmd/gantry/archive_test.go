@@ -2,25 +2,20 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/archive/extract"
 	"github.com/gantry-mirror/gantry/archive/inspect"
-	"github.com/gantry-mirror/gantry/mirror"
-	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/archive/rebuild"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -74,43 +69,6 @@ func (w *fixture) disk(name string, args ...string) (where string, have *archive
 	return where, have, p
 }
 
-// planText returns the plan of an archive as it was written.
-func planText(t testing.TB, have *archive.Archive) []byte {
-	t.Helper()
-	text, err := have.OpenPlan(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := io.ReadAll(text)
-	if err := errors.Join(err, text.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
-// follow writes to a folder a set that builds on another archive or repairs it.
-func (w *fixture) follow(name string, have *archive.Archive, opts archive.Options, content []ocispec.Descriptor) string {
-	w.t.Helper()
-	text := planText(w.t, have)
-	c := archive.Content{Name: have.Selected().Series, Entries: slices.Values(content), Plan: func(to io.Writer) error { _, err := to.Write(text); return err }}
-	writer, err := archive.Create(w.t.Context(), w.path(name), c, opts)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, desc := range content {
-		open := func(ctx context.Context, offset int64) (io.ReadCloser, error) {
-			return have.Blob(ctx, "", desc, offset)
-		}
-		if err := writer.PutBlob(w.t.Context(), "", desc, open); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	if err := errors.Join(writer.Finish(w.t.Context()), writer.Close()); err != nil {
-		w.t.Fatal(err)
-	}
-	return fileScheme + w.path(name)
-}
-
 // largest returns the largest blob or manifest that is in the volume in one part.
 func largest(have *archive.Archive, volume string) (found archive.EntryInfo) {
 	for e := range have.Entries() {
@@ -138,157 +96,113 @@ func (w *fixture) spoil(folder string, e archive.EntryInfo) {
 	}
 }
 
-func TestArchiveInspect(t *testing.T) {
+// TestArchiveOutput checks what the verbs of gantry archive print, and their exit statuses.
+func TestArchiveOutput(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, registrytest.Options{})
 	_, key, fingerprint := w.sshKey("ops", "")
-	disk, have, p := w.disk("disk", "--sign-key", key)
+	disk, have, p := w.disk("disk", "--sign-key", key, "--redundancy", "10%")
 	info := have.Selected()
-	o := w.looked(exitOK, "archive", "inspect", disk, "--verify-key", key+".pub")
-	w.says(o.stdout, `1 of "imageset"`, info.Set.String(), "ops@example.com", fingerprint, "gantry-000001.0002.tar", w.path("disk/gantry-000001.0002.tar"),
-		have.PlanDigest().String(), "becomes acme/operator-index:v4.20", "\n  lantern\n")
-	if strings.Contains(o.stdout, "Missing") || strings.Contains(o.stdout, "Other archives in the folder") {
-		t.Errorf("a whole archive:\n%s", o.stdout)
-	}
-	got := decoded[inspect.Inspection](t, w.looked(exitOK, "archive", "inspect", disk, "-o", "json").stdout)
-	if got.Sequence != 1 || got.Set != info.Set || got.Name != "imageset" || len(got.Sets) != 1 || got.Missing != 0 || got.Signature == nil || got.Signature.Key != fingerprint {
+	second := info.Volumes[1].Name
+	w.says(w.looked(exitOK, "archive", "inspect", disk, "--verify-key", key+".pub").stdout, `1 of "imageset"`, info.Set.String(), "ops@example.com", fingerprint,
+		w.path("disk/"+second), have.PlanDigest().String(), "becomes acme/operator-index:v4.20", "\n  lantern\n")
+	if got := decoded[inspect.Inspection](t, w.looked(exitOK, "archive", "inspect", disk, "-o", "json").stdout); got.Signature == nil || got.Signature.Key != fingerprint {
 		t.Errorf("%+v", got)
 	}
-	if s := got.Sets[0]; len(s.Volumes) != len(info.Volumes) || s.Content != info.Content || s.Bytes != info.ContentBytes || s.VolumeSize != 500_000/512*512 {
-		t.Errorf("%+v, want what is in %+v", s, info)
+	names := 0
+	for _, img := range p.Images {
+		names += len(img.Names())
 	}
-	if got.Plan == nil || got.Plan.Totals != p.Totals || len(got.Plan.Catalogs) != len(p.Catalogs) || got.Plan.Images[plan.CatalogImage] != len(p.Catalogs) {
-		t.Errorf("%+v", got.Plan)
+	if text := w.looked(exitOK, "archive", "list", disk).stdout; strings.Count(text, "\n") != names+1 {
+		t.Errorf("lines for %d names:\n%s", names, text)
 	}
-
-	// One volume is on another disk, and one is missing.
-	if err := errors.Join(os.Mkdir(w.path("second"), 0o755), os.Rename(w.path("disk/gantry-000001.0002.tar"), w.path("second/renamed")), os.Remove(w.path("disk/gantry-000001.0003.tar"))); err != nil {
-		t.Fatal(err)
-	}
-	o = w.looked(exitOK, "archive", "inspect", disk, fileScheme+w.path("second"))
-	w.says(o.stdout, w.path("second/renamed"), "Missing\n")
-	got = decoded[inspect.Inspection](t, w.looked(exitOK, "archive", "inspect", disk, "-o", "json").stdout)
-	if got.Missing != 2 || got.Sets[0].Volumes[1].Path != "" || got.Sets[0].Volumes[1].Problem != "missing" {
+	if got := decoded[inspect.ArchiveImages](t, w.looked(exitOK, "archive", "list", disk, "-o", "json", "--filter", "acme/operator-inde?:v4.20").stdout); len(got.Images) != 1 {
 		t.Errorf("%+v", got)
 	}
-	// The volume with the plan is missing.
-	if err := os.Rename(w.path("disk/gantry-000001.0001.tar"), w.path("second/gantry-000001.0001.tar")); err != nil {
+	to := w.path("layout")
+	w.says(w.looked(exitOK, "archive", "extract", disk, "--to", to, "--image", "acme/operator-index:v4.20").stdout, "Extracted 1 image to oci://"+to)
+	if got := decoded[extract.Extracted](t, w.looked(exitOK, "archive", "extract", disk, "--to", to, "--output", "json").stdout); len(got.Images) != names {
+		t.Errorf("%+v", got)
+	}
+	w.says(w.looked(exitOK, "archive", "extract", disk, "--to", to).stdout, "Nothing to extract")
+	for _, args := range [][]string{nil, {"--to", "-"}} {
+		if text := w.looked(exitOK, append([]string{"archive", "extract", disk, "--digest", have.PlanDigest().String()}, args...)...).stdout; digest.FromString(text) != have.PlanDigest() {
+			t.Errorf("%v: %d bytes", args, len(text))
+		}
+	}
+	w.says(w.looked(exitOK, "archive", "repair-request", disk).stderr, "nothing to request")
+	w.says(w.looked(exitOK, "archive", "rebuild", disk).stdout, "nothing was rebuilt")
+
+	// With another archive, which has a blob in parts.
+	small := fileScheme + w.path("small")
+	w.must("mirror", "-c", w.config("store.yaml", storeOnly), small, "--volume-size", "0.07MB", "--name", "imageset", "--full")
+	w.says(w.looked(exitOK, "archive", "list", small, "--blobs").stdout, "blob, part 1 of 2")
+	w.says(w.looked(exitOK, "archive", "diff", disk, disk).stdout, "No difference")
+	if o := w.looked(exitSomething, "archive", "diff", disk, small); o.stderr != "" {
+		t.Errorf("a difference is no error: %s", o.stderr)
+	} else {
+		w.says(o.stdout, "Removed: ", "  acme/", "New content: ", "... and ")
+	}
+	if d := decoded[inspect.ArchiveDifference](t, w.looked(exitSomething, "archive", "diff", small, disk, "-o", "json").stdout); len(d.Added) == 0 {
+		t.Errorf("%+v", d)
+	}
+
+	// With damage.
+	blob := largest(have, second)
+	w.spoil("disk", blob)
+	w.says(w.looked(exitMismatch, "archive", "extract", disk, "--to", w.path("damaged")).stderr, "not extracted", second, "repair-request")
+	w.says(w.looked(exitMismatch, "archive", "repair-request", disk, "-o", w.path("request.json")).stderr, "gantry mirror --repair", "1 manifest or blob", "of sequence 1")
+	if o := w.looked(exitMismatch, "archive", "repair-request", disk); o.stdout != w.read("request.json") {
+		t.Errorf("stdout has\n%s", o.stdout)
+	}
+	w.says(w.must("mirror", "--repair", w.path("request.json"), fileScheme+w.path("repair")).stdout, "Repair of sequence 1", "1 manifest or blob")
+	w.says(w.looked(exitOK, "archive", "repair-request", disk, fileScheme+w.path("repair")).stderr, "damaged, but without loss of content", "nothing to request")
+	w.says(w.looked(exitOK, "archive", "inspect", disk, fileScheme+w.path("repair")).stdout, "Repair of sequence 1")
+	w.says(w.gantry("verify", disk).stdout, blob.Digest.Encoded(), "    breaks\n")
+	w.says(w.looked(exitOK, "archive", "rebuild", disk, "--to", w.path("to")).stdout, "Rebuilt 1 volume", second)
+	if got := decoded[rebuild.Result](t, w.looked(exitOK, "archive", "rebuild", disk, "--output", "json").stdout); len(got.Volumes) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if err := os.Remove(w.path("disk/gantry-000001.0001.tar")); err != nil {
 		t.Fatal(err)
 	}
-	w.says(w.looked(exitOK, "archive", "inspect", disk).stdout, "The plan cannot be read", "gantry-000001.0001.tar")
+	w.says(w.looked(exitOK, "archive", "inspect", disk).stdout, "Missing\n", "The plan cannot be read", "gantry-000001.0001.tar")
 }
 
-// TestArchiveInspectChain checks sets that build on others, and other sets in the same folder.
-func TestArchiveInspectChain(t *testing.T) {
+// TestArchiveFlags checks flags that contradict each other or name nothing, and that errors name flags.
+func TestArchiveFlags(t *testing.T) {
 	t.Parallel()
-	long(t)
-	w := newFixture(t, registrytest.Options{})
-	disk, have, p := w.disk("disk")
-	info := have.Selected()
-	base := &archive.Base{Sets: []state.SetRef{info.SetRef}, Has: func(digest.Digest) bool { return true }, Plan: info.Plan}
-	next := w.follow("next", have, archive.Options{Base: base}, slices.Collect(mirror.Content(p)))
-	o := w.looked(exitOK, "archive", "inspect", next)
-	w.says(o.stdout, "Sequence 2\n", "builds on sequence 1", "Sequence 1, which it builds on, is missing: "+info.Set.String(), "format features: builds-on", "it is in an earlier archive")
-	w.refuseLook(exitUsage, []string{"name the folder of gantry-000001"}, "archive", "list", next)
-	o = w.looked(exitOK, "archive", "inspect", next, disk)
-	w.says(o.stdout, "Sequence 2\n", "\nSequence 1\n", "becomes acme/operator-index:v4.20")
-	o = w.looked(exitOK, "archive", "inspect", next, disk, "--sequence", "1")
-	w.says(o.stdout, `1 of "imageset"`, "Other archives in the folder, which --sequence selects: 2")
-
-	// Except for one manifest, the content of all images is in the missing set.
-	keep := p.Images[0].Digest
-	part := &archive.Base{Sets: []state.SetRef{info.SetRef}, Has: func(d digest.Digest) bool { return d != keep }}
-	third := w.follow("third", have, archive.Options{Base: part}, slices.Collect(mirror.Content(p)))
-	got := decoded[inspect.ArchiveImages](t, w.looked(exitOK, "archive", "list", third, "-o", "json").stdout)
-	for _, x := range got.Images {
-		if x.Here != airgap.InEarlier {
-			t.Errorf("%s is listed as present: %q", x.Name, x.Here)
+	w := &fixture{t: t, dir: t.TempDir()}
+	w.surroundings("", "")
+	disk, isc := fileScheme+w.path("disk"), w.config("imageset.yaml", storeOnly)
+	request := w.write("request.json", "{}")
+	for words, args := range map[string][]string{
+		"name a folder with --to":                      {"archive", "extract", disk},
+		"give the complete digest":                     {"archive", "extract", disk, "--digest", "sha256:12"},
+		"give one of":                                  {"archive", "extract", disk, "--digest", digest.FromString("x").String(), "--image", "x"},
+		"--file and --force are for --files":           {"archive", "extract", disk, "--to", "x", "--force"},
+		"--files excludes --to":                        {"archive", "extract", disk, "--to", "x", "--files", "y"},
+		"--sequence -1":                                {"archive", "list", disk, "--sequence", "-1"},
+		"OLD,NEW":                                      {"archive", "diff", disk, "--sequence", "1"},
+		"--base 2999-01-01 is in the future":           {"mirror", "-c", isc, disk, "--since", "2999-01-01"},
+		"--since and --full":                           {"mirror", "-c", isc, disk, "--since", "1", "--full"},
+		"--since is empty":                             {"mirror", "-c", isc, disk, "--since", ""},
+		"--receipt is empty":                           {"mirror", "-c", isc, disk, "--receipt="},
+		"--base none is for file://":                   {"mirror", "-c", isc, "docker://registry.invalid", "--full"},
+		"--write-receipt is for --from":                {"mirror", "-c", isc, "docker://registry.invalid", "--write-receipt", w.path("r.json")},
+		"--gate-plan":                                  {"mirror", "--repair", request, disk, "--gate-plan", "/bin/true"},
+		"--repair writes an archive":                   {"mirror", "--repair", request, "docker://registry.invalid"},
+		"without them":                                 {"mirror", "--repair", request, "-c", isc, disk},
+		"--volume-size":                                {"mirror", "-c", isc, disk, "--volume-size", "floppy"},
+		"each of its folders":                          {"verify", disk, "docker://registry.invalid"},
+		"check the path":                               {"mirror", "--from", disk + ",/x", "docker://registry.invalid"},
+		"check the path, and that the disk is mounted": {"archive", "inspect", disk},
+	} {
+		if args[0] == "mirror" || args[0] == "verify" {
+			w.refuse(exitUsage, []string{words}, args...)
+		} else {
+			w.refuseLook(exitUsage, []string{words}, args...)
 		}
-	}
-	got = decoded[inspect.ArchiveImages](t, w.looked(exitOK, "archive", "list", third, disk, "-o", "json").stdout)
-	for _, x := range got.Images {
-		if x.Here != airgap.Available {
-			t.Errorf("with both folders, %s is here: %q", x.Name, x.Here)
-		}
-	}
-}
-
-// TestArchiveRefuses checks the message and the exit status for archives that cannot be opened.
-func TestArchiveRefuses(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t, registrytest.Options{})
-	disk, _, _ := w.disk("disk")
-	_, key, _ := w.sshKey("ops", "")
-	empty := t.TempDir()
-	volumes := t.TempDir()
-	if err := os.CopyFS(volumes, os.DirFS(w.path("disk"))); err != nil {
-		t.Fatal(err)
-	}
-	tars, err := filepath.Glob(filepath.Join(volumes, "*.tar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range tars {
-		if err := os.Truncate(name, 100); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Remove(filepath.Join(volumes, "gantry-000001.json")); err != nil {
-		t.Fatal(err)
-	}
-	verbs := [][]string{{"inspect"}, {"list"}, {"list", "--blobs"}, {"extract", "--to", w.path("out")}, {"repair-request", "-o", w.path("request.json")}, {"diff"}}
-	for _, verb := range verbs {
-		for _, tc := range []struct {
-			code  int
-			words []string
-			args  []string
-		}{
-			{exitUsage, []string{"file://DIR"}, []string{w.path("disk")}},
-			{exitUsage, []string{"file://DIR"}, []string{fileScheme}},
-			{exitUsage, []string{"there is none", "name the folder that has them"}, []string{fileScheme + empty}},
-			{exitUsage, []string{"no such file", "check the path, and that the disk is mounted"}, []string{fileScheme + w.path("absent")}},
-			{exitUsage, []string{"name the folder that it lies in"}, []string{fileScheme + w.path("disk/gantry-000001.json")}},
-			{exitUsage, []string{"neither that nor volumes with a label", "copy the volumes again"}, []string{fileScheme + volumes}},
-			{exitMismatch, []string{"not signed"}, []string{disk, "--verify-key", key + ".pub"}},
-		} {
-			if verb[0] == "diff" {
-				tc.args = append([]string{disk}, tc.args...)
-			}
-			w.refuseLook(tc.code, tc.words, append(append([]string{"archive"}, verb...), tc.args...)...)
-		}
-		if verb[0] != "diff" {
-			w.refuseLook(exitUsage, []string{"gantry-000007.json"}, append(append([]string{"archive"}, verb...), disk, "--sequence", "7")...)
-			w.refuseLook(exitUsage, []string{"--sequence -1"}, append(append([]string{"archive"}, verb...), disk, "--sequence", "-1")...)
-		}
-	}
-	w.refuseLook(exitUsage, []string{"has only one archive"}, "archive", "diff", disk)
-	w.refuseLook(exitUsage, []string{"OLD,NEW"}, "archive", "diff", disk, "--sequence", "1")
-	w.refuseLook(exitUsage, []string{"name a folder with --to"}, "archive", "extract", disk)
-	w.refuseLook(exitUsage, []string{"give the complete digest"}, "archive", "extract", disk, "--digest", "sha256:12")
-	w.refuseLook(exitUsage, []string{"give one of"}, "archive", "extract", disk, "--digest", digest.FromString("x").String(), "--image", "x")
-	w.refuseLook(exitUsage, []string{"has no sha256:"}, "archive", "extract", disk, "--digest", digest.FromString("x").String())
-	w.refuseLook(exitUsage, []string{`no image "acme/operator-idnex:v4.20"`, `did you mean "acme/operator-index:v4.20"?`}, "archive", "extract", disk, "--to", w.path("out"), "--image", "acme/operator-idnex:v4.20")
-	if _, err := os.Stat(w.path("out")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a folder was created: %v", err)
-	}
-	manifest := w.path("disk/gantry-000001.json")
-	text, err := os.ReadFile(manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text[len(text)/2] ^= 1
-	if err := os.WriteFile(manifest, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, verb := range verbs {
-		args := append(append([]string{"archive"}, verb...), disk)
-		if verb[0] == "diff" {
-			args = append(args, disk)
-		}
-		w.refuseLook(exitMismatch, []string{"gantry-000001.json", "copy these files again"}, args...)
-	}
-	if _, err := os.Stat(w.path("request.json")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a request was written: %v", err)
 	}
 }
 

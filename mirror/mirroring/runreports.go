@@ -52,6 +52,9 @@ func (r *RunReports) check(dry bool) error {
 			return env.InputHint("name a file", "Options.%s %s is a folder", name, file)
 		}
 	}
+	if r.SummaryFile != "" && r.Summarize == nil {
+		return env.Inputf("Options.SummaryFile requires Options.Summarize")
+	}
 	if r.MetricsFile != "" && r.SummaryFile != "" && absolutePath(r.MetricsFile) == absolutePath(r.SummaryFile) {
 		return env.InputHint("name another file in one of them", "Options.MetricsFile and Options.SummaryFile are the same file")
 	}

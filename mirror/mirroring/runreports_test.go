@@ -3,6 +3,7 @@ package mirroring
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -108,18 +109,20 @@ func TestRunReportsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "run")
+	nothing := func(io.Writer, *RunSummary) error { return nil }
 	for want, r := range map[string]RunReports{
-		"is a folder":       {MetricsFile: dir},
-		"the same file":     {MetricsFile: file, SummaryFile: dir + "/./run"},
-		"no such file":      {SummaryFile: filepath.Join(dir, "none", "run")},
-		"is not a folder":   {SummaryFile: "runreports_test.go/run"},
-		"for runs that cop": {SummaryFile: file},
+		"is a folder":        {MetricsFile: dir},
+		"the same file":      {MetricsFile: file, SummaryFile: dir + "/./run", Summarize: nothing},
+		"requires Options.S": {SummaryFile: file},
+		"no such file":       {SummaryFile: filepath.Join(dir, "none", "run")},
+		"is not a folder":    {SummaryFile: "runreports_test.go/run"},
+		"for runs that cop":  {SummaryFile: file},
 	} {
 		if err := r.check(want == "for runs that cop"); err == nil || !strings.Contains(err.Error(), want) || advice.KindOf(err) != advice.Input {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
-	if err := (&RunReports{MetricsFile: file, SummaryFile: file + ".md"}).check(false); err != nil {
+	if err := (&RunReports{MetricsFile: file, SummaryFile: file + ".md", Summarize: nothing}).check(false); err != nil {
 		t.Error(err)
 	}
 	folder := filepath.Join(dir, "file")

@@ -210,3 +210,14 @@ func must[T any](s *Site, verb string, run func(ctx context.Context) (T, error))
 	}
 	return result
 }
+
+// Push pushes an image to the source under REPOSITORY:TAG, and returns REPOSITORY@DIGEST.
+func (s *Site) Push(ref string, content registrytest.Content) string {
+	s.T.Helper()
+	repository, tag, _ := strings.Cut(ref, ":")
+	d, err := s.Source.Client().Push(s.T.Context(), repository, tag, content)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return repository + "@" + d.String()
+}
