@@ -103,48 +103,6 @@ func (img *image) attachTo(holders []*image, first bool) {
 	}
 }
 
-// publishUntagged pushes the manifests of an image with attachments, without tags. The tags are pushed
-// when the attachments were. An error that it returns ends the run.
-func (r *run) publishUntagged(ctx context.Context, img *image) error {
-	err := img.err // nothing else changes it now
-	if err == nil {
-		err = r.putUntagged(ctx, img)
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if r.fatalWrite(err) {
-		return err
-	}
-	attachments := img.attachments
-	img.mu.Lock()
-	img.err, img.attachments, img.untagged = err, nil, true
-	if len(img.Tags) > 0 {
-		img.waiting = len(attachments)
-	}
-	img.mu.Unlock()
-	for _, a := range attachments {
-		r.dependencyDone(a, nil) // a signature without its image does no harm
-	}
-	if len(img.Tags) > 0 {
-		return nil
-	}
-	return r.publish(ctx, img)
-}
-
-// putUntagged pushes the manifests of an image without tags.
-func (r *run) putUntagged(ctx context.Context, img *image) error {
-	for _, m := range img.manifests {
-		if !img.onlyTagMissing {
-			if err := r.putManifest(ctx, img, m, nil); err != nil {
-				return err
-			}
-		}
-		r.Meter.manifestDone(img)
-	}
-	return nil
-}
-
 // attachmentPushed lets the tags wait no longer for an image that was pushed, or failed.
 func (r *run) attachmentPushed(img *image) {
 	for _, h := range img.tagsWaiting {

@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -125,23 +124,6 @@ func (r *run) listIfLikelyEmpty(ctx context.Context, repository string) (listed,
 		r.findAbsent(ctx, repository)
 	}
 	return true, empty, err
-}
-
-// hasNoTags reports whether a repository is empty. A repository that refuses to list its tags is
-// assumed to have some: its images are requested one by one.
-func (r *run) hasNoTags(ctx context.Context, repository string) (bool, error) {
-	r.count.queries.Add(1)
-	tags, err := r.registry.Tags(ctx, repository, 1)
-	switch {
-	case ctx.Err() != nil:
-		return false, context.Cause(ctx)
-	case err != nil && !r.strict && denies(err):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("listing the tags of %s: %w", repository, err)
-	}
-	r.forecast.learn(len(tags) == 0)
-	return len(tags) == 0, nil
 }
 
 // isEmpty reports whether the repository has no tag, and no images without one.

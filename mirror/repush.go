@@ -2,45 +2,12 @@ package mirror
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/plan"
 )
-
-// maxFutileChecks is after how many refusals that were not caused by missing content the check for
-// it is skipped, unless the registry names missing content as the reason.
-const maxFutileChecks = 8
-
-// writeManifest pushes a manifest. A registry may refuse it because something that it names is
-// missing after all: found by an earlier run and garbage-collected since, mounted with 201 and not
-// present, accepted and lost. What is missing is then pushed again, and the manifest once more.
-func (r *run) writeManifest(ctx context.Context, img *image, m *plan.Manifest, raw []byte, tags []string) error {
-	desc := manifestDescriptor(m)
-	r.beforePush(ctx)
-	err := r.destination.PutManifest(ctx, img.repository, desc, raw, tags)
-	if err == nil || r.registry == nil {
-		return err
-	}
-	blobUnknown := errors.Is(err, remote.ErrBlobUnknown)
-	if !blobUnknown && (!refusesManifest(err) || r.futileChecks.Load() >= maxFutileChecks) {
-		return err
-	}
-	again, repushErr := r.repush(ctx, img, m)
-	switch {
-	case repushErr != nil:
-		return repushErr
-	case !again && !blobUnknown:
-		r.futileChecks.Add(1)
-		return err
-	}
-	// If nothing was pushed, the registry was merely behind.
-	r.Log.Info("pushing a manifest again whose content was missing and is now present", "ref", img.Source, "digest", m.Digest)
-	return r.destination.PutManifest(ctx, img.repository, desc, raw, tags)
-}
 
 // repush checks every blob and child of a manifest of the image and pushes those that are missing.
 // It reports whether any were, or another image had them pushed since.

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"fmt"
 	"maps"
 )
 
@@ -66,4 +67,21 @@ func (r *run) noteNoTagList(repository string, err error) {
 	if !denies(err) {
 		r.noTagLists.Store(true)
 	}
+}
+
+// hasNoTags reports whether a repository is empty. A repository that refuses to list its tags is
+// assumed to have some: its images are requested one by one.
+func (r *run) hasNoTags(ctx context.Context, repository string) (bool, error) {
+	r.count.queries.Add(1)
+	tags, err := r.registry.Tags(ctx, repository, 1)
+	switch {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case err != nil && !r.strict && denies(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("listing the tags of %s: %w", repository, err)
+	}
+	r.forecast.learn(len(tags) == 0)
+	return len(tags) == 0, nil
 }

@@ -1,11 +1,6 @@
 package main
 
-import (
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
-	"github.com/gantry-mirror/gantry/archive/open"
-)
+import "github.com/spf13/cobra"
 
 const archiveHelp = `Each file://DIR is a folder with files of the archive. Name all folders if its volumes
 are on several disks, or if it builds on earlier archives. The command uses the newest
@@ -36,29 +31,4 @@ nothing is unpacked. To check an archive for damage, use gantry verify.
 		verb.Args = usageArgs(verb.Args)
 	}
 	return c
-}
-
-// archiveFlags select an archive and how its signature is verified.
-type archiveFlags struct {
-	trust    trustFlags
-	sequence int
-}
-
-func (f *archiveFlags) addFlags(fs *pflag.FlagSet) {
-	f.trust.addFlags(fs)
-	fs.IntVar(&f.sequence, "sequence", 0, "number of the archive (default: the newest)")
-}
-
-// options returns the options that select the archive in the folders that args name.
-func (f *archiveFlags) options(a *app, args []string) (open.Options, error) {
-	read, err := a.reading(&f.trust)
-	return open.Options{Env: a.environment(&registryFlags{}), Folders: args, Sequence: f.sequence, Read: read}, err
-}
-
-// result prints a result: as JSON, or as text.
-func (a *app) result(result any, text func() string) error {
-	if a.output == outputJSON {
-		return a.encode(result)
-	}
-	return a.text(text())
 }

@@ -1,23 +1,6 @@
 package main
 
-import (
-	"encoding/json"
-	"fmt"
-	"slices"
-	"strings"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	"sigs.k8s.io/yaml"
-
-	"github.com/gantry-mirror/gantry/pkg/advice/escape"
-)
-
-// These are values of -o that only some verbs have.
-const (
-	outputYAML = "yaml"
-	outputWide = "wide" // text with more columns
-)
+import "github.com/spf13/cobra"
 
 const catalogHelp = `CATALOG is one of:
   quay.io/org/catalog:v1     an image
@@ -46,39 +29,4 @@ func (a *app) catalogCommand() *cobra.Command {
 		verb.Args = usageArgs(verb.Args)
 	}
 	return c
-}
-
-// formFlag adds -o to a verb with output formats of its own. The first is the default.
-func formFlag(f *pflag.FlagSet, form *string, what string, forms ...string) {
-	f.StringVarP(form, "output", "o", forms[0], what)
-	offer(f, "output", forms)
-}
-
-// form checks the value of -o. With JSON in place of text, errors are JSON, too.
-func (a *app) form(form string, forms ...string) error {
-	if slices.Contains(forms, form) {
-		if form == outputJSON && forms[0] == outputText {
-			a.output = outputJSON
-		}
-		return nil
-	}
-	return usagef("-o %q: give one of %s", form, strings.Join(forms, ", "))
-}
-
-// print writes a value as JSON or YAML.
-func (a *app) print(form string, v any) error {
-	if form == outputJSON {
-		return a.encode(v)
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	if escape.Contains(string(text)) {
-		text = append(escape.JSON(text), '\n') // which is YAML, too: the converter does not escape them
-	} else if text, err = yaml.JSONToYAML(text); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(a.stdout, "---\n%s", text)
-	return err
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"io"
+	"os"
 
 	"filippo.io/age"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/archive/keys"
@@ -85,12 +87,8 @@ func (a *app) identityPassphrase(f *identityFlags, file string) ([]byte, error) 
 	return nil, usageHint("set --"+identityPassphraseFlag, "--%s: %s is encrypted, and there is no terminal for a prompt", identityFlag, file)
 }
 
-// reading returns the options that archives are opened with: signing policy and identities.
-func (a *app) reading(f *trustFlags) (archive.OpenOptions, error) {
-	policy, err := a.policy(f)
-	if err != nil {
-		return archive.OpenOptions{}, err
-	}
-	identities, err := a.identities(f.identity)
-	return archive.OpenOptions{Signatures: policy, Identities: identities, Log: a.log}, err
+// onTerminal returns a reader as a terminal, if it is one.
+func onTerminal(in io.Reader) (*os.File, bool) {
+	f, ok := in.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
 }

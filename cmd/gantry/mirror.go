@@ -358,9 +358,3 @@ func (a *app) askFolder(stdin io.Reader, missing string) (string, error) {
 	}
 	return dir, errors.Join(err, a.restoreTerminal())
 }
-
-// onTerminal returns a reader as a terminal, if it is one.
-func onTerminal(in io.Reader) (*os.File, bool) {
-	f, ok := in.(*os.File)
-	return f, ok && term.IsTerminal(int(f.Fd()))
-}

@@ -1,14 +1,20 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
+	"sigs.k8s.io/yaml"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/advice/escape"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
@@ -61,4 +67,69 @@ func plain(text string) string {
 		}
 		return unicode.ReplacementChar
 	}, text)
+}
+
+// The values of --output.
+const (
+	outputText = "text"
+	outputJSON = "json"
+)
+
+// These are values of -o that only some verbs have.
+const (
+	outputYAML = "yaml"
+	outputWide = "wide" // text with more columns
+)
+
+// outputHelp describes --output.
+const outputHelp = "format of the result on stdout: text or json"
+
+// encode prints the result as JSON.
+func (a *app) encode(v any) error {
+	enc := json.NewEncoder(escape.Writer(a.stdout))
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// formFlag adds -o to a verb with output formats of its own. The first is the default.
+func formFlag(f *pflag.FlagSet, form *string, what string, forms ...string) {
+	f.StringVarP(form, "output", "o", forms[0], what)
+	offer(f, "output", forms)
+}
+
+// form checks the value of -o. With JSON in place of text, errors are JSON, too.
+func (a *app) form(form string, forms ...string) error {
+	if slices.Contains(forms, form) {
+		if form == outputJSON && forms[0] == outputText {
+			a.output = outputJSON
+		}
+		return nil
+	}
+	return usagef("-o %q: give one of %s", form, strings.Join(forms, ", "))
+}
+
+// print writes a value as JSON or YAML.
+func (a *app) print(form string, v any) error {
+	if form == outputJSON {
+		return a.encode(v)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if escape.Contains(string(text)) {
+		text = append(escape.JSON(text), '\n') // which is YAML, too: the converter does not escape them
+	} else if text, err = yaml.JSONToYAML(text); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "---\n%s", text)
+	return err
+}
+
+// result prints a result: as JSON, or as text.
+func (a *app) result(result any, text func() string) error {
+	if a.output == outputJSON {
+		return a.encode(result)
+	}
+	return a.text(text())
 }

@@ -1,80 +1,17 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
 	"log/slog"
 	"os"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/escape"
 	"github.com/gantry-mirror/gantry/pkg/advice/redact"
-	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
-	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
-	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/remote"
-	"github.com/gantry-mirror/gantry/pkg/window"
 )
-
-// The values of --output.
-const (
-	outputText = "text"
-	outputJSON = "json"
-)
-
-// outputHelp describes --output.
-const outputHelp = "format of the result on stdout: text or json"
-
-// An app is the state that all verbs share: where output goes, and the flags of every command.
-type app struct {
-	stdout, stderr io.Writer
-	// tune, if set, changes the options of each client. Tests set clocks and timeouts with it.
-	tune func(*remote.Options)
-	// tuneWindow, if set, changes the gate of --window. Tests set clocks with it.
-	tuneWindow func(*window.Gate)
-	// prepare, if set, changes the settings of the process, and begin also catches signals. Both take a
-	// tenth of the time of gantry --version; a command that only prints does without.
-	prepare, begin func()
-	// calledAs is the name that the program was called by.
-	calledAs string
-	// notes are printed before a command runs, and setenv is added to its environment.
-	notes  []string
-	setenv map[string]string
-	// versionText is what version prints under the name of oc mirror.
-	versionText string
-	// env, if set, replaces the environment of the process. Tests that run in parallel have one each.
-	env map[string]string
-	// envs are the environments of package gantry, by the flags for registries.
-	envs map[registryFlags]*env.Env
-
-	output    string
-	quiet     bool
-	verbose   bool
-	logLevel  string
-	logFormat string
-	logPath   string
-	progress  string // as given; after openScreen, auto is replaced
-
-	settings string // a file, or noSettings
-	set      []appliedSetting
-
-	logFile *os.File
-	log     *slog.Logger
-	// people receives notices and warnings if stderr is a log in JSON, or events; otherwise nil.
-	people *slog.Logger
-	screen *progress.Screen // stderr, after the flags are read
-	events *view.Events     // nil without --progress json
-	// copies is what a copy prints under the name of oc mirror; otherwise nil.
-	copies *ocMirrorLog
-	// raw ends the raw mode of the terminal; nil if it is not in that mode.
-	raw atomic.Pointer[func() error]
-}
 
 const exitStatusHelp = `EXIT STATUS
   0    everything planned is present and verified
@@ -192,47 +129,6 @@ func connects(cmd *cobra.Command) bool {
 	return cmd.Flag("src-tls-verify") != nil || cmd.Flag("dest-tls-verify") != nil || cmd.Flag("tls-verify") != nil
 }
 
-// usageArgs makes wrong arguments a usage error.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if check == nil {
-			return nil
-		}
-		if err := check(cmd, args); err != nil {
-			return seeHelp(cmd, err)
-		}
-		return nil
-	}
-}
-
-// seeHelp adds the hint to read a command's help, unless the error has a hint of its own.
-func seeHelp(cmd *cobra.Command, err error) error {
-	if hintOf(err) != "" {
-		return err
-	}
-	return advice.Wrap(advice.Input, err, "run "+cmd.CommandPath()+" --help")
-}
-
-// verbArgs checks the arguments of a command with subcommands: an unknown subcommand is an error, and
-// no argument prints the help.
-func verbArgs(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	var verbs []string
-	for _, verb := range c.Commands() {
-		verbs = append(verbs, verb.Name())
-	}
-	err := fmt.Errorf("unknown command %q for %q", args[0], c.CommandPath())
-	if near := suggest.Phrase(args[0], verbs); near != "" {
-		if !c.HasParent() {
-			near = currentNames().Replace(near)
-		}
-		return advice.Wrap(advice.Input, err, near+"\nsee: "+c.CommandPath()+" --help")
-	}
-	return seeHelp(c, err)
-}
-
 // openLog checks the flags that every verb has and makes the logger.
 func (a *app) openLog() error {
 	if a.output != outputText && a.output != outputJSON {
@@ -283,22 +179,4 @@ func (a *app) openLog() error {
 		a.log = a.events.Logger("log", level)
 	}
 	return nil
-}
-
-// getenv reads the environment.
-func (a *app) getenv(name string) string {
-	if value, ok := a.setenv[name]; ok {
-		return value
-	}
-	if a.env != nil {
-		return a.env[name]
-	}
-	return os.Getenv(name)
-}
-
-// encode prints the result as JSON.
-func (a *app) encode(v any) error {
-	enc := json.NewEncoder(escape.Writer(a.stdout))
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }

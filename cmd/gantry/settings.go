@@ -186,7 +186,7 @@ func (a *app) settingsFiles() []string {
 		return []string{name}
 	}
 	var files []string
-	if file := (&env.Env{Getenv: a.getenv}).ConfigFile(settingsFile); file != "" {
+	if file := env.ConfigFile(a.getenv, settingsFile); file != "" {
 		files = append(files, file)
 	}
 	file := filepath.Join(machineConfig, settingsFile)

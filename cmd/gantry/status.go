@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -120,17 +119,4 @@ func (a *app) showAudit(folder string, last int) error {
 		result.Last[i].Message = flagNames(result.Last[i].Message)
 	}
 	return errors.Join(a.text(view.Audit(result, a.columns())), err)
-}
-
-// stateDir returns the folder for what is kept beside workspaces, or "" if there is no home folder.
-func (a *app) stateDir() string {
-	for _, variable := range []string{"XDG_STATE_HOME", "LOCALAPPDATA"} {
-		if dir := a.getenv(variable); filepath.IsAbs(dir) {
-			return filepath.Join(dir, "gantry")
-		}
-	}
-	if home := a.getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".local", "state", "gantry")
-	}
-	return ""
 }

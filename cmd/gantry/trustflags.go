@@ -93,3 +93,13 @@ func (a *app) saySigned(have *archive.Archive) {
 		a.say("the archive is signed %s", view.Signed(v))
 	}
 }
+
+// reading returns the options that archives are opened with: signing policy and identities.
+func (a *app) reading(f *trustFlags) (archive.OpenOptions, error) {
+	policy, err := a.policy(f)
+	if err != nil {
+		return archive.OpenOptions{}, err
+	}
+	identities, err := a.identities(f.identity)
+	return archive.OpenOptions{Signatures: policy, Identities: identities, Log: a.log}, err
+}

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 )
 
 // A verb is a command below gantry. Its flags and texts take longer to build than most invocations
@@ -113,4 +116,24 @@ func (v verb) entry() *cobra.Command {
 	return &cobra.Command{Use: v.name, Short: v.short, GroupID: v.group, Hidden: v.group == "", RunE: func(*cobra.Command, []string) error {
 		return fmt.Errorf("gantry %s is not on the command line", v.name)
 	}}
+}
+
+// verbArgs checks the arguments of a command with subcommands: an unknown subcommand is an error, and
+// no argument prints the help.
+func verbArgs(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var verbs []string
+	for _, verb := range c.Commands() {
+		verbs = append(verbs, verb.Name())
+	}
+	err := fmt.Errorf("unknown command %q for %q", args[0], c.CommandPath())
+	if near := suggest.Phrase(args[0], verbs); near != "" {
+		if !c.HasParent() {
+			near = currentNames().Replace(near)
+		}
+		return advice.Wrap(advice.Input, err, near+"\nsee: "+c.CommandPath()+" --help")
+	}
+	return seeHelp(c, err)
 }

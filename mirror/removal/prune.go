@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/gantry-mirror/gantry/mirror/copying"
@@ -18,10 +17,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/file/space"
-	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/state"
-	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
@@ -240,22 +237,6 @@ func readDeletionPlan(path string) (*prune.DeletionPlan, error) {
 	return p, nil
 }
 
-// options returns the options for requests to the mirror. What is done is shown as what.
-func (r *recordedRevisions) options(what string) (o prune.Options, stop func()) {
-	var done, all atomic.Int64
-	stop = env.Show(r.env.Observer, what, func() progress.Reading {
-		return progress.Reading{Facts: []string{fmt.Sprintf("%d of %d", done.Load(), all.Load())}}
-	})
-	return prune.Options{
-		Streams: r.to.Streams,
-		Fatal:   func(err error) bool { return site.Fatal(err) || errors.Is(err, remote.ErrNoDelete) },
-		Progress: func(n, of int) {
-			done.Store(int64(n))
-			all.Store(int64(of))
-		},
-	}, stop
-}
-
 // A PruneError is the error of a run that could not delete some content, which its result lists.
 type PruneError struct {
 	failed  int
@@ -283,11 +264,34 @@ func refuses(t *site.RegistryDestination, err error) error {
 	return advice.Wrap(advice.Partial, fmt.Errorf("%s refuses to delete content, so nothing was deleted: %w", t.Host, err), advice.Hint(err))
 }
 
-// probe finds out whether the registry deletes content, with an artifact in the repository of records.
-func (r *recordedRevisions) probe(ctx context.Context) (deletesTags bool, err error) {
-	deletesTags, err = r.to.Client.ProbeDeletion(ctx, r.to.OwnRepository(setrecord.Repository))
-	if err != nil {
-		return false, refuses(r.to, fmt.Errorf("finding out whether the registry deletes content: %w", err))
+// planWithTagged returns what can be deleted. A catalog or release that no revision needs and that a tag of others keeps
+// still names images: these stay, too. r is the result of the first reading of the records, the returned one
+// another reading if that was necessary.
+func planWithTagged(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Session, r *recordedRevisions) (*recordedRevisions, *prune.DeletionPlan, error) {
+	p, err := r.plan(ctx)
+	if err != nil || o.Forget != "" {
+		return r, p, err
 	}
-	return deletesTags, nil
+	var kept []prune.Kept
+	tagged := map[imagePlace]bool{}
+	for _, k := range p.Kept {
+		if k.Published {
+			k.Reason += "; what it names stays, too"
+			kept = append(kept, k)
+			tagged[imagePlace{k.Repository, k.Digest}] = true
+		}
+	}
+	if len(kept) == 0 {
+		return r, p, nil
+	}
+	again := *o
+	again.tagged = tagged
+	if r, err = readRevisions(ctx, e, &again, s, r.to, nil); err != nil {
+		return nil, nil, err
+	}
+	if p, err = r.plan(ctx); err != nil {
+		return nil, nil, err
+	}
+	p.Keep(kept...)
+	return r, p, nil
 }

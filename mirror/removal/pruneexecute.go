@@ -3,6 +3,7 @@ package removal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -11,8 +12,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/prune"
 	"github.com/gantry-mirror/gantry/mirror/site"
-	"github.com/gantry-mirror/gantry/pkg/cluster"
-	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/state"
@@ -89,16 +88,6 @@ func (r *recordedRevisions) execute(ctx context.Context, s *workspace.Session, p
 		return e
 	}
 	return nil
-}
-
-// knownResources writes the cluster resources of a mirror again, if the workspace has them. none means that the
-// workspace may have no record left, as after the last image set was forgotten.
-func knownResources(ctx context.Context, s *workspace.Session, t *site.RegistryDestination, none bool) (*cluster.ResourceFiles, error) {
-	names, err := s.RecordNames(t.Key())
-	if err != nil || len(names) == 0 && !none || !env.IsFolder(s.ResourcesDir(t.Key())) {
-		return nil, err
-	}
-	return cluster.ResourcesAgain(ctx, s, t, &cluster.ResourcesOptions{})
 }
 
 // withoutGone writes the record of an image set again, without what is gone from the mirror. The plan stays.
@@ -193,4 +182,13 @@ func (r *recordedRevisions) deleteRecords(ctx context.Context, tags []string, de
 		}
 	}
 	return nil
+}
+
+// probe finds out whether the registry deletes content, with an artifact in the repository of records.
+func (r *recordedRevisions) probe(ctx context.Context) (deletesTags bool, err error) {
+	deletesTags, err = r.to.Client.ProbeDeletion(ctx, r.to.OwnRepository(setrecord.Repository))
+	if err != nil {
+		return false, refuses(r.to, fmt.Errorf("finding out whether the registry deletes content: %w", err))
+	}
+	return deletesTags, nil
 }

@@ -2,9 +2,7 @@ package removal
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/gantry-mirror/gantry/mirror"
@@ -13,48 +11,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"
 )
-
-// recordedRevisions are the revisions of all image sets that a mirror has records of, and what they list.
-type recordedRevisions struct {
-	env     *env.Env
-	to      *site.RegistryDestination
-	records *mirror.ImageSets
-	sets    []revisionsOfSet
-	all     prune.Recorded
-	tags    []string // of all revisions and pending runs, sorted
-	pending []*pendingRun
-	// deletes means that what is not wanted is deleted; onlyMirror is PruneOptions.OnlyMirror.
-	deletes, onlyMirror bool
-	// forget is PruneOptions.Forget.
-	forget string
-	// published are catalogs of a forgotten image set in the mirror that none of its revisions has.
-	published []reference.Reference
-	// listed are the only images that are deleted; nil for all that no revision needs.
-	listed *listedImages
-	// tagged is the one of PruneOptions.
-	tagged map[imagePlace]bool
-	// deletions select images of the current revisions that are not wanted; nil for none.
-	deletions *deletions
-}
-
-// revisionsOfSet are the revisions of one image set, the oldest first.
-type revisionsOfSet struct {
-	revisions []setrecord.Revision
-	// wanted has for each revision whether everything in it is wanted, and partly which images are otherwise.
-	wanted []bool
-	partly map[int]func(*plan.Image) bool
-	// forgotten means that the image set was given up: none of its revisions is wanted.
-	forgotten bool
-	// record is the one of the current revision.
-	record *state.Record
-}
-
-func (s *revisionsOfSet) current() *setrecord.Revision { return &s.revisions[len(s.revisions)-1] }
 
 // readRevisions reads what the records of a mirror list. The session is nil if there is no workspace, and d if
 // everything in the current revisions is wanted.
@@ -197,26 +157,6 @@ func (r *recordedRevisions) addSet(ctx context.Context, set *revisionsOfSet) err
 	}
 	r.listed.addCurrent(next.ImageSet, smaller, names)
 	return r.all.Add(next, smaller, names, nil)
-}
-
-// readPlan reads the plan of a revision, and returns it with its repositories in the mirror.
-func (r *recordedRevisions) readPlan(ctx context.Context, revision *setrecord.Revision) (*plan.Plan, map[string]reference.Reference, error) {
-	text, err := setrecord.OpenPlan(ctx, r.records, revision)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := plan.Read(text)
-	if err == nil {
-		_, err = io.Copy(io.Discard, text) // its end verifies the digest
-	}
-	if err = errors.Join(err, text.Close()); err != nil {
-		return nil, nil, fmt.Errorf("reading the plan of revision %d of the image set %q: %w", revision.Number, revision.Name, err)
-	}
-	p = p.WithDigestTags()
-	path := r.to.RegistryPath
-	path.MaxNestedPaths = revision.MaxNestedPaths
-	names, err := path.Repositories(p)
-	return p, names, err
 }
 
 // addRecord adds the content that only the record of an image set lists, since it is older than the records

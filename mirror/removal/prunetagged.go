@@ -1,49 +1,13 @@
 package removal
 
 import (
-	"context"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/mirror/prune"
-	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"
 )
-
-// planWithTagged returns what can be deleted. A catalog or release that no revision needs and that a tag of others keeps
-// still names images: these stay, too. r is the result of the first reading of the records, the returned one
-// another reading if that was necessary.
-func planWithTagged(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Session, r *recordedRevisions) (*recordedRevisions, *prune.DeletionPlan, error) {
-	p, err := r.plan(ctx)
-	if err != nil || o.Forget != "" {
-		return r, p, err
-	}
-	var kept []prune.Kept
-	tagged := map[imagePlace]bool{}
-	for _, k := range p.Kept {
-		if k.Published {
-			k.Reason += "; what it names stays, too"
-			kept = append(kept, k)
-			tagged[imagePlace{k.Repository, k.Digest}] = true
-		}
-	}
-	if len(kept) == 0 {
-		return r, p, nil
-	}
-	again := *o
-	again.tagged = tagged
-	if r, err = readRevisions(ctx, e, &again, s, r.to, nil); err != nil {
-		return nil, nil, err
-	}
-	if p, err = r.plan(ctx); err != nil {
-		return nil, nil, err
-	}
-	p.Keep(kept...)
-	return r, p, nil
-}
 
 // keepTagged returns which images of an earlier plan are wanted: those for which want returns true, and the catalogs and
 // releases in r.tagged with what they name. It is want if the plan has none of these.

@@ -26,7 +26,7 @@ type Conversion struct {
 // repeated entries and without what has no effect. The order and the comments stay. In a file that is
 // changed, aliases and merge keys are replaced by what they stand for.
 func Convert(file string, text []byte) (*Conversion, error) {
-	r := &reader{file: file, at: map[string]place{}}
+	r := newReader(file)
 	root, err := r.parse(text)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func rewrite(file string, text []byte, comments bool) ([]byte, error) {
 		written, err := rewrite(file, bytes.ReplaceAll(text, crlf, []byte("\n")), comments)
 		return bytes.ReplaceAll(written, []byte("\n"), crlf), err
 	}
-	r := &reader{file: file, at: map[string]place{}}
+	r := newReader(file)
 	root, err := r.parse(text)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func rewrite(file string, text []byte, comments bool) ([]byte, error) {
 		if doc = e.expand(doc); e.stopped {
 			return nil, advice.New(advice.Failure, "write the configuration without aliases", "converting %s: more than %d values", file, maxValues)
 		}
-		r = &reader{file: file, at: map[string]place{}}
+		r = newReader(file)
 	}
 	if _, err := r.config(doc.Content[0]); err != nil {
 		return nil, fmt.Errorf("converting %s: %w", file, err)
@@ -240,4 +240,13 @@ func (e *expander) expand(n *yaml.Node) *yaml.Node {
 		c.Content = append(c.Content, e.expand(child))
 	}
 	return &c
+}
+
+// ConvertFile is Convert for the file at path.
+func ConvertFile(path string) (*Conversion, error) {
+	text, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Convert(path, text)
 }

@@ -33,7 +33,7 @@ func LoadDeletion(path string) (*Deletion, error) {
 
 // ParseDeletion reads a DeleteImageSetConfiguration as Parse reads a configuration.
 func ParseDeletion(file string, text []byte) (*Deletion, error) {
-	r := &reader{file: file, at: map[string]place{}}
+	r := newReader(file)
 	root, err := r.parse(text)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func Check(path string) ([]Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{file: path, at: map[string]place{}}
+	r := newReader(path)
 	root, err := r.parse(text)
 	if err != nil {
 		return nil, err

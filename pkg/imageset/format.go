@@ -190,13 +190,6 @@ func installedObject() object[Installed] {
 	}
 }
 
-func platformObject() object[Platform] {
-	return object[Platform]{fields: []field[Platform]{
-		must(text("os", "The operating system, such as linux.", func(p *Platform) *string { return &p.OS }, systems())),
-		must(text("architecture", "The architecture, such as amd64.", func(p *Platform) *string { return &p.Architecture }, architectures())),
-	}}
-}
-
 func imageObject() object[Image] {
 	return object[Image]{
 		fields: []field[Image]{
@@ -241,4 +234,13 @@ func blockedObject() object[Blocked] {
 			}
 		},
 	}
+}
+
+// Schema returns the JSON Schema (draft 2020-12) of the configuration, for editors and for pipelines
+// that check files without running Gantry. It is generated from the table that Parse uses and
+// accepts every file that Parse reads without warnings, except for YAML's own additions (merge keys,
+// yes and no). Rules between fields are not part of it. Parse reads more, such as fields of earlier
+// formats, with warnings; Convert writes such files so that the schema accepts them.
+func Schema() []byte {
+	return schemaOf(configObject().shape(), Kind, "What Gantry mirrors: "+APIVersion+".")
 }

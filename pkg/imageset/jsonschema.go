@@ -6,15 +6,6 @@ import (
 	"strings"
 )
 
-// Schema returns the JSON Schema (draft 2020-12) of the configuration, for editors and for pipelines
-// that check files without running Gantry. It is generated from the table that Parse uses and
-// accepts every file that Parse reads without warnings, except for YAML's own additions (merge keys,
-// yes and no). Rules between fields are not part of it. Parse reads more, such as fields of earlier
-// formats, with warnings; Convert writes such files so that the schema accepts them.
-func Schema() []byte {
-	return schemaOf(configObject().shape(), Kind, "What Gantry mirrors: "+APIVersion+".")
-}
-
 func schemaOf(s shape, title, description string) []byte {
 	s.Schema = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = title

@@ -26,15 +26,6 @@ func Load(path string) (*Config, error) {
 	return Parse(path, text)
 }
 
-// ConvertFile is Convert for the file at path.
-func ConvertFile(path string) (*Conversion, error) {
-	text, err := readFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return Convert(path, text)
-}
-
 func readFile(path string) ([]byte, error) {
 	f, err := regular.OpenInput(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,12 +49,17 @@ func readFile(path string) ([]byte, error) {
 // content is an *Error. The configuration has Warnings about text that was read and should be
 // corrected.
 func Parse(file string, text []byte) (*Config, error) {
-	r := &reader{file: file, at: map[string]place{}}
+	r := newReader(file)
 	root, err := r.parse(text)
 	if err != nil {
 		return nil, err
 	}
 	return r.config(root)
+}
+
+// newReader returns the reader of a file of the format.
+func newReader(file string) *reader {
+	return &reader{file: file, at: map[string]place{}, format: func() shape { return configObject().shape() }}
 }
 
 // config reads a configuration from the root of a document; root is nil if there is none.
@@ -98,7 +94,7 @@ func ParseOperator(text []byte) (Operator, error) {
 // parseEntry reads one object of the format. pos returns its position field.
 func parseEntry[T any](text []byte, of object[T], pos func(*T) *Position) (T, error) {
 	var v, none T
-	r := &reader{at: map[string]place{}}
+	r := newReader("")
 	root, err := r.parse(text)
 	if err != nil {
 		return none, err
@@ -132,4 +128,10 @@ func (r *reader) error() error {
 	}
 	sortProblems(r.problems)
 	return &Error{Problems: r.problems, Warnings: problemsOf(r.warnings)}
+}
+
+// ParseImage reads one entry of mirror.additionalImages, as json.Marshal writes an Image, with the checks of Parse
+// within an entry. Positions have no file name. Invalid or unusable text is an *Error.
+func ParseImage(text []byte) (Image, error) {
+	return parseEntry(text, imageObject(), func(i *Image) *Position { return &i.Pos })
 }

@@ -35,3 +35,10 @@ func checkPlatforms(r *reader, path string, platforms []Platform) []Platform {
 		return p.OS + "/" + p.Architecture, p.Pos
 	})
 }
+
+func platformObject() object[Platform] {
+	return object[Platform]{fields: []field[Platform]{
+		must(text("os", "The operating system, such as linux.", func(p *Platform) *string { return &p.OS }, systems())),
+		must(text("architecture", "The architecture, such as amd64.", func(p *Platform) *string { return &p.Architecture }, architectures())),
+	}}
+}

@@ -29,6 +29,7 @@ type reader struct {
 	// at has the place of each field and list entry by its path ("mirror.operators[0].catalog"), for
 	// checks of several fields.
 	at      map[string]place
+	format  func() shape // of a configuration, to find where an unknown field belongs
 	values  int
 	stopped bool
 	merging []*yaml.Node // mappings being merged, outermost first
@@ -212,4 +213,11 @@ func clip(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:most], "") + "..."
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
 }

@@ -1,7 +1,6 @@
 package imageset
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -103,52 +102,6 @@ func checkDefaultChannel(r *reader, path string, p *Package) {
 		hint = "add it to channels, or name one of them"
 	}
 	r.unusable(join(path, "defaultChannel"), quote(p.DefaultChannel)+" is not among the listed channels, and no others are kept", hint)
-}
-
-// distinct returns the entries of the list at path without those that repeat an earlier one. It
-// reports them: as an error with the hint if they have the same key, but other settings. It ignores
-// entries with the key "".
-func distinct[E any](r *reader, path string, list []E, of func() object[E], hint string, key func(*E) (string, Position)) []E {
-	first := map[string]int{}
-	var again []int
-	var entry *object[E]
-	for i := range list {
-		k, pos := key(&list[i])
-		if k == "" {
-			continue
-		}
-		before, ok := first[k]
-		if !ok {
-			first[k] = i
-			continue
-		}
-		if entry == nil {
-			o := of()
-			entry = &o
-		}
-		_, earlier := key(&list[before])
-		if at := fmt.Sprintf("%s[%d]", path, i); bytes.Equal(entry.encode(&list[i]), entry.encode(&list[before])) {
-			r.warnAt(pos, at, warning{Problem: Problem{Message: twice(quote(k), earlier)}, fix: r.drop(at)})
-			again = append(again, i)
-		} else {
-			r.faultAt(pos, at, fmt.Sprintf("%s is already %s, with other settings", quote(k), onLine(earlier.Line)), hint)
-		}
-	}
-	return without(list, again)
-}
-
-// without returns the list without the entries at some indexes, which are sorted.
-func without[E any](list []E, remove []int) []E {
-	if len(remove) == 0 {
-		return list
-	}
-	var kept []E
-	for i, e := range list {
-		if _, ok := slices.BinarySearch(remove, i); !ok {
-			kept = append(kept, e)
-		}
-	}
-	return kept
 }
 
 func checkMirror(r *reader, path string, m *Mirror) {

@@ -79,7 +79,7 @@ func (o object[T]) read(r *reader, n *yaml.Node, path string, pos *Position, v *
 	for _, m := range r.members(n, path) {
 		f, ok := o.find(m.key.Value)
 		if !ok {
-			r.faultAt(r.position(m.key), path, "unknown field "+quote(m.key.Value), o.unknownHint(m.key.Value))
+			r.faultAt(r.position(m.key), path, "unknown field "+quote(m.key.Value), o.unknownHint(r.format(), m.key.Value))
 			if near := suggest.Nearest(m.key.Value, o.names()); len(near) > 0 {
 				misspelled[near[0]] = true
 			}
@@ -152,12 +152,11 @@ func (o object[T]) member(r *reader, n *yaml.Node, path string, m member, f fiel
 	}
 }
 
-// unknownHint suggests what an unknown field was probably meant to be.
-func (o object[T]) unknownHint(name string) string {
+// unknownHint suggests what an unknown field was probably meant to be, and where it belongs in the format.
+func (o object[T]) unknownHint(format shape, name string) string {
 	if hint, ok := o.removed[name]; ok {
 		return hint
 	}
-	format := configObject().shape()
 	near := suggest.Phrase(name, o.names())
 	if near == "" && len(format.parents("", name)) == 0 {
 		if other := suggest.Nearest(name, format.names()); len(other) > 0 {
@@ -209,11 +208,4 @@ func (o object[T]) encode(v *T) []byte {
 	}
 	b.WriteByte('}')
 	return b.Bytes()
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
 }

@@ -171,9 +171,3 @@ func checkTags(r *reader, path string, i *Image) bool {
 	}
 	return true
 }
-
-// ParseImage reads one entry of mirror.additionalImages, as json.Marshal writes an Image, with the checks of Parse
-// within an entry. Positions have no file name. Invalid or unusable text is an *Error.
-func ParseImage(text []byte) (Image, error) {
-	return parseEntry(text, imageObject(), func(i *Image) *Position { return &i.Pos })
-}

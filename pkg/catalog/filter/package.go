@@ -114,14 +114,6 @@ func channelNames(channels []*catalog.Channel) []string {
 	return names
 }
 
-// list returns "a, b, c", shortened after ten names.
-func list(names []string) string {
-	if len(names) > 10 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:10], ", "), len(names)-10)
-	}
-	return strings.Join(names, ", ")
-}
-
 // choice returns "one of a, b", or "a" for a single name.
 func choice(names []string) string {
 	if len(names) == 1 {

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/gantry-mirror/gantry/archive/open"
+)
+
+// archiveFlags select an archive and how its signature is verified.
+type archiveFlags struct {
+	trust    trustFlags
+	sequence int
+}
+
+func (f *archiveFlags) addFlags(fs *pflag.FlagSet) {
+	f.trust.addFlags(fs)
+	fs.IntVar(&f.sequence, "sequence", 0, "number of the archive (default: the newest)")
+}
+
+// options returns the options that select the archive in the folders that args name.
+func (f *archiveFlags) options(a *app, args []string) (open.Options, error) {
+	read, err := a.reading(&f.trust)
+	return open.Options{Env: a.environment(&registryFlags{}), Folders: args, Sequence: f.sequence, Read: read}, err
+}
