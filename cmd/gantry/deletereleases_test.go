@@ -1,12 +1,39 @@
 package main
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/mirror/removal"
 )
+
+// listed lists what a stanza selects of the mirror, and returns the file.
+func (w *fixture) listed(stanza string, args ...string) string {
+	w.t.Helper()
+	w.write("delete.yaml", "kind: DeleteImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\ndelete:\n"+stanza)
+	o := w.must(append([]string{"delete", "--generate", "-o", "json", "-c", w.path("delete.yaml"), w.docker("/site")}, args...)...)
+	var l removal.DeletionList
+	if err := json.Unmarshal([]byte(o.stdout), &l); err != nil {
+		w.t.Fatal(err)
+	}
+	return l.File
+}
+
+// deleted runs gantry delete for a list, and returns its result.
+func (w *fixture) deleted(code int, list string, args ...string) removal.DeleteResult {
+	w.t.Helper()
+	o := w.gantry(append([]string{"delete", "-o", "json", "--delete-yaml-file", list, w.docker("/site")}, args...)...)
+	if o.code != code {
+		w.t.Fatalf("gantry delete ended with %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	var r removal.DeleteResult
+	if err := json.Unmarshal([]byte(o.stdout), &r); err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
 
 // TestDeleteReleases deletes releases by the lists of both tools, from a workspace that did not mirror them. What other
 // releases have stays.
@@ -55,43 +82,4 @@ func TestDeleteReleases(t *testing.T) {
 	}
 	w.must("prune", "--yes", w.docker("/site"))
 	w.must("verify", w.docker("/site"))
-}
-
-// TestDeleteNested deletes with a limit of path components and by lists without what Gantry adds, and checks that
-// nothing is deleted while a catalog stays that would name it.
-func TestDeleteNested(t *testing.T) {
-	t.Parallel()
-	long(t)
-	w := newFixture(t, registrytest.Options{})
-	nested := []string{"--max-nested-paths", "2"}
-	w.must(append([]string{"mirror", "-c", w.operators("lantern", "tidewater"), w.docker("/site")}, nested...)...)
-	const catalog = "  operators:\n  - catalog: registry.example.com/acme/operator-index:v4.20\n"
-	list := w.listed(catalog+"    packages:\n    - name: tidewater\n      bundles:\n      - name: tidewater.v1.2.0\n", nested...)
-	text, _, _ := strings.Cut(w.read("workspace/delete/delete-images.yaml"), "gantry:\n")
-	var plain []string
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "  digest:") {
-			plain = append(plain, line)
-		}
-	}
-	w.write("plain.yaml", strings.Join(plain, ""))
-	r := w.deleted(exitOK, w.path("plain.yaml"), nested...)
-	if len(r.Catalogs) != 1 || len(r.Images) == 0 {
-		t.Errorf("%+v", r)
-	}
-	w.must(append([]string{"verify", w.docker("/site")}, nested...)...)
-	if r := w.deleted(exitOK, list, nested...); len(r.Absent) == 0 || len(r.Images) > 0 {
-		t.Errorf("%+v", r)
-	}
-
-	// Another tag of the catalog.
-	list = w.listed(catalog, nested...)
-	client := w.mirror.Client()
-	if err := client.Copy(t.Context(), client, "site/acme-operator-index", "v4.20", "site/acme-operator-index", "mine"); err != nil {
-		t.Fatal(err)
-	}
-	w.refuse(exitError, []string{"nothing was deleted", "no record lists its tag mine"}, append([]string{"delete", "--delete-yaml-file", list, w.docker("/site")}, nested...)...)
-	if !w.has("lantern") {
-		t.Error("deleted what a catalog names")
-	}
 }

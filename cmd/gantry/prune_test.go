@@ -1,20 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/mirror/prune"
 	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/state"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 // prunable mirrors a configuration, and then a smaller one: lantern without tidewater and two images.
@@ -51,257 +45,109 @@ func (w *fixture) pruned(code int, args ...string) removal.PruneResult {
 	return r
 }
 
-// TestPruneRefused checks that a registry that deletes nothing is asked only for the deletion of the
-// artifact that was pushed to find that out.
-func TestPruneRefused(t *testing.T) {
+// killable returns a function that kills a program, which the handlers of a registry may call while it runs, and one that
+// runs it.
+func killable(cmd *exec.Cmd) (kill func(), run func() error) {
+	started := make(chan struct{}) // cmd.Process is set
+	kill = func() {
+		<-started
+		_ = cmd.Process.Kill()
+	}
+	run = func() error {
+		err := cmd.Start()
+		close(started)
+		if err != nil {
+			return err
+		}
+		return cmd.Wait()
+	}
+	return kill, run
+}
+
+// TestPruneCommand checks the text and the exit status of gantry prune, also with --others, --list and --forget. Package
+// removal tests what is deleted.
+func TestPruneCommand(t *testing.T) {
 	t.Parallel()
 	w := prunable(t, registrytest.Options{})
+	where := w.docker("/site")
+	w.says(w.must("prune", where).stdout, "tidewater", "--yes")
 	w.mirror.Script(registrytest.Rule{Method: http.MethodDelete, Action: registrytest.Refuse(http.StatusMethodNotAllowed, "UNSUPPORTED")})
-	w.mirror.ResetLog()
-	w.refuse(exitPartial, []string{"refuses to delete content, so nothing was deleted", "REGISTRY_STORAGE_DELETE_ENABLED"}, "prune", "--yes", w.docker("/site"))
-	if o := w.gantry("prune", "--yes", w.docker("/site")); strings.Contains(o.stdout, "--yes") {
-		t.Errorf("%s", o.stdout)
+	w.refuse(exitPartial, []string{"refuses to delete content, so nothing was deleted", "REGISTRY_STORAGE_DELETE_ENABLED"}, "prune", "--yes", where)
+	w.refuse(exitPartial, []string{"everything was mirrored", "refuses to delete content"}, "mirror", "-c", w.path("imageset.yaml"), where, "--prune")
+	w.says(w.must("status").stdout, "copied, not pruned", "is partial:\n  everything was mirrored")
+	w.mirror.Script(registrytest.Rule{Path: "/v2/gantry/image-sets/", Action: registrytest.Refuse(http.StatusForbidden, "DENIED")})
+	w.refuse(exitUnauthorized, []string{"/gantry/image-sets cannot be read", "set --only-mirror"}, "prune", "--yes", where)
+	w.mirror.Script()
+	w.says(w.must("prune", "--yes", where).stdout, "Deleted from ")
+	w.says(w.must("prune", where).stdout, "Nothing to delete")
+	w.says(w.must("prune", "--others", where).stdout, "The records of ")
+	img, err := registrytest.Image("foreign")
+	if err == nil {
+		_, err = w.mirror.Client().Push(t.Context(), "site/theirs/a", "mine", img)
 	}
-	for _, r := range w.mirror.Log() {
-		if r.Method == http.MethodDelete && !strings.Contains(r.Path, "/gantry-image-sets/") {
-			t.Errorf("DELETE %s", r.Path)
-		}
+	if err != nil {
+		t.Fatal(err)
 	}
-	before := w.lastRun()
-	w.refuse(exitPartial, []string{"everything was mirrored", "refuses to delete content"}, "mirror", "-c", w.path("imageset.yaml"), w.docker("/site"), "--prune")
-	if r := w.lastRun(); r.Result != state.RunPartial || r.LastSuccess != r.Ended || r.Started.Equal(before.Started) && r.Message == "" || r.Failed > 0 {
+	list := w.path("list.yaml")
+	w.says(w.must("prune", "--others", "--select", "site/theirs/*", "--save", list, where).stdout, list+" has 1 image or tag of these.")
+	w.says(w.must("prune", "--list", list, where).stdout, "To delete from ", "Nothing was deleted")
+	w.says(w.must("prune", "--yes", "--list", list, where).stdout, "Deleted from ")
+	w.refuse(exitUsage, []string{"is for another mirror", "set --list-mirror"}, "prune", "--list", list, w.docker("/other"))
+	w.refuse(exitUsage, []string{"writing the plan"}, "prune", where, "--save", w.path("none/prune.json"))
+	w.says(w.must("prune", "--forget", "imageset", where, "--save", w.path("forget.json")).stdout, "The image set imageset is given up")
+	w.refuse(exitUsage, []string{`not made with --forget "edge"`}, "prune", "--forget", "edge", "--plan", w.path("forget.json"), where)
+	w.says(w.must("prune", "--plan", w.path("forget.json"), where).stdout, "was given up")
+	for words, args := range map[string][]string{
+		"--others deletes nothing":             {"prune", "--others", "--yes", where},
+		"--select":                             {"prune", "--select", "x", where},
+		"--prune is for docker:// destination": {"mirror", "-c", w.path("imageset.yaml"), fileScheme + w.path("disk"), "--prune"},
+		"--prune deletes":                      {"mirror", "-c", w.path("imageset.yaml"), where, "--prune", "--dry-run"},
+		"--tag-untagged":                       {"mirror", "-c", w.path("imageset.yaml"), "--tag-untagged", fileScheme + w.path("disk")},
+		"--dry-run":                            {"delete", "--dry-run", "--generate", "-c", "delete.yaml", where},
+		"--layout is for --generate":           {"delete", "--layout", "gantry", "--delete-yaml-file", list, where},
+		"gantry or oc-mirror":                  {"delete", "--layout", "x", "--generate", "-c", list, where},
+	} {
+		w.refuse(exitUsage, []string{words}, args...)
+	}
+}
+
+// TestPruneSaveFails checks the exit status if the plan cannot be written because the disk is full.
+func TestPruneSaveFails(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, registrytest.Options{})
+	full := w.medium("full", 1)
+	fill, _ := w.filler(full)
+	fill()
+	w.must("mirror", "-c", w.operators("lantern"), w.docker("/site"))
+	w.refuse(exitNoSpace, []string{"writing the plan", "free some space"}, "prune", w.docker("/site"), "--save", full+"/prune.json")
+}
+
+// TestDeleteCommand checks the text of gantry delete and the exit status for images that stay. Package removal tests what
+// is deleted.
+func TestDeleteCommand(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, registrytest.Options{})
+	w.must("mirror", "-c", w.operators("lantern", "tidewater"), w.docker("/site"))
+	list := w.listed("  operators:\n  - catalog: registry.example.com/acme/operator-index:v4.20\n    packages:\n    - name: tidewater\n")
+	remove := []string{"delete", "--delete-yaml-file", list, w.docker("/site")}
+	w.says(w.must(append(remove, "--dry-run")...).stdout, "To delete from ", "To publish again without the bundles:", "Listed and to be deleted:", "Nothing was deleted")
+	w.says(w.must(remove...).stdout, "Deleted from ", "Published again without the bundles", "the next\ngantry mirror brings back", "written again: apply them")
+	if r := w.deleted(exitOK, list); len(r.Absent) == 0 || len(r.Images) > 0 {
 		t.Errorf("%+v", r)
 	}
-	if o := w.must("status"); !strings.Contains(o.stdout, "copied, not pruned") || !strings.Contains(o.stdout, "is partial:\n  everything was mirrored") {
-		t.Errorf("%s", o.stdout)
-	}
-	w.mirror.Script()
-	if r := w.pruned(exitOK); r.Plan.Totals.Manifests == 0 {
-		t.Error("nothing is left to delete")
-	}
-	w.must("verify", "-c", w.path("imageset.yaml"), w.docker("/site"))
-}
+	w.says(w.must("status", w.docker("/site")).stdout, "1 catalog (1 package)")
 
-// lastRun returns the only run that the workspace knows.
-func (w *fixture) lastRun() state.Run {
-	w.t.Helper()
-	var s workspace.StatusReport
-	if err := json.Unmarshal([]byte(w.must("status", "-o", "json").stdout), &s); err != nil || len(s.Runs) != 1 {
-		w.t.Fatalf("%+v, %v", s, err)
-	}
-	return s.Runs[0]
-}
-
-// TestPruneOverlap checks that content stays which another mirror lists, whose prefix is below this one or
-// contains it, and that records are found with a limit of path components.
-func TestPruneOverlap(t *testing.T) {
-	t.Parallel()
-	long(t) // package mirror/prune tests what stays, TestPruneWithArchives the verb
-	w := prunable(t, registrytest.Options{})
-	// The first mirror had netcheck in site/tools/netcheck, and so has the second one below it.
-	other := w.config("other.yaml", "  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n    targetRepo: netcheck\n")
-	stanza := "  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n  - name: images.example.net/tools/must-gather:4.20\n"
-	w.must("mirror", "-c", w.config("imageset.yaml", stanza), "--name", "imageset", w.docker("/site"))
-	w.must("mirror", "-c", other, w.docker("/site/tools"))
-	w.must("mirror", "-c", w.operators("lantern"), "--name", "imageset", w.docker("/site"))
-	w.must("prune", "--yes", w.docker("/site"))
-	w.must("verify", "-c", other, w.docker("/site/tools"))
-	if r := w.pruned(exitOK); !r.Plan.Empty() {
-		t.Errorf("%+v", r.Plan)
-	}
-	if o := w.must("prune", "--yes", w.docker("/site/tools")); !strings.Contains(o.stdout, "Nothing to delete") {
-		t.Errorf("%s", o.stdout)
-	}
-	nested := []string{"--max-nested-paths", "2"}
-	w.must(append([]string{"mirror", "-c", w.operators("lantern", "tidewater"), w.docker("/flat")}, nested...)...)
-	w.must(append([]string{"mirror", "-c", w.operators("lantern"), w.docker("/flat")}, nested...)...)
-	// A run without the limit, or with another one, uses the same records.
-	w.must("mirror", "-c", w.config("deep.yaml", "  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n"), w.docker("/flat"))
-	if o := w.must("prune", w.docker("/flat")); !strings.Contains(o.stdout, "tidewater") || strings.Contains(o.stdout, "netcheck") {
-		t.Errorf("%s%s", o.stdout, o.stderr)
-	}
-	o := w.must(append([]string{"prune", "--yes", w.docker("/flat")}, nested...)...)
-	if !strings.Contains(o.stdout, "Deleted from ") {
-		t.Errorf("%s%s", o.stdout, o.stderr)
-	}
-	w.must(append([]string{"verify", "-c", w.path("imageset.yaml"), w.docker("/flat")}, nested...)...)
-	if o := w.must("verify", w.docker("/flat")); !strings.Contains(o.stdout, "Image set deep") || !strings.Contains(o.stdout, "Image set imageset") {
-		t.Errorf("%s%s", o.stdout, o.stderr)
-	}
-}
-
-// TestPruneFailure checks that a run whose deletions fail in one repository does the others, and that the
-// next one does the rest.
-func TestPruneFailure(t *testing.T) {
-	t.Parallel()
-	w := prunable(t, registrytest.Options{})
-	w.mirror.Script(registrytest.Rule{Method: http.MethodDelete, Path: "/tidewater/proxy/", Action: registrytest.Refuse(http.StatusForbidden, "DENIED")})
-	r := w.pruned(exitPartial, "--yes")
-	if r.Deleted == nil || len(r.Deleted.Failed) == 0 || r.Deleted.Manifests == 0 {
-		t.Fatalf("%+v", r.Deleted)
-	}
-	for _, f := range r.Deleted.Failed {
-		if f.Repository != "site/tidewater/proxy" {
-			t.Errorf("%+v", f)
+	img := ""
+	for _, name := range w.mirrored("site/lantern") {
+		if !strings.Contains(name, "bundle") {
+			img = name
 		}
 	}
-	w.mirror.Script()
-	if r = w.pruned(exitOK, "--yes"); r.Deleted == nil || r.Plan.Totals.Repositories != 1 || len(r.Plan.Revisions) == 0 {
-		t.Errorf("%+v", r.Plan)
+	w.write("kept.yaml", "apiVersion: mirror.openshift.io/v2alpha1\nkind: DeleteImageList\nitems:\n- imageName: docker://quay.io/"+img+"\n  imageReference: docker://"+w.mirror.Host+"/"+img+"\n  type: operatorRelatedImage\n")
+	o := w.gantry("delete", "--delete-yaml-file", w.path("kept.yaml"), w.docker("/site"))
+	if o.code != exitPartial || strings.Contains(o.stdout, "Nothing to delete") {
+		t.Fatalf("%d\n%s%s", o.code, o.stdout, o.stderr)
 	}
-	if r = w.pruned(exitOK); !r.Plan.Empty() {
-		t.Errorf("%+v", r.Plan)
-	}
-	w.verify("site", acme, 1)
-}
-
-// TestPruneInterrupted sends the signal of Ctrl-C in the middle of the deletions. The next run deletes the
-// rest.
-func TestPruneInterrupted(t *testing.T) {
-	t.Parallel()
-	long(t)
-	w := prunable(t, registrytest.Options{})
-	cmd := w.process(t.Context(), "prune", "--yes", w.docker("/site"), "--workspace", w.path("workspace"))
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	interrupt, run := interruptible(cmd)
-	w.mirror.Script(registrytest.Rule{Method: http.MethodDelete, Path: "/tidewater/", Nth: 4, Action: withoutResponse(interrupt)})
-	var exit *exec.ExitError
-	if err := run(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
-		t.Fatalf("%v\n%s", err, &stderr)
-	}
-	w.mirror.Script()
-	w.verify("site", acme, 1)
-	w.must("prune", "--yes", w.docker("/site"))
-	if r := w.pruned(exitOK); !r.Plan.Empty() {
-		t.Errorf("%+v", r.Plan)
-	}
-	w.must("verify", "-c", w.path("imageset.yaml"), w.docker("/site"))
-}
-
-// TestPruneKeepsPublishedCatalog checks that a catalog stays complete which is still published because the
-// newer one was withheld, and that content of others stays.
-func TestPruneKeepsPublishedCatalog(t *testing.T) {
-	t.Parallel()
-	long(t)
-	w := newFixture(t, registrytest.Options{})
-	isc := w.operators("lantern")
-	w.must("mirror", "-c", isc, w.docker("/site"))
-	w.operators("tidewater")
-	w.source.Script(registrytest.Rule{Path: "/tidewater/proxy/manifests/", Action: registrytest.Refuse(http.StatusNotFound, "MANIFEST_UNKNOWN")})
-	w.refuse(exitPartial, []string{"withheld"}, "mirror", "-c", isc, w.docker("/site"))
-	if r := w.pruned(exitOK, "--yes"); !r.Plan.Empty() {
-		t.Errorf("%+v", r.Plan)
-	}
-	w.verify("site", acme, 1)
-	w.source.Script()
-	img, err := registrytest.Image("foreign")
-	if err == nil {
-		_, err = w.mirror.Client().Push(t.Context(), "site/lantern/ui", "mine", img)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.must("mirror", "-c", isc, w.docker("/site"))
-	if r := w.pruned(exitOK, "--yes"); r.Deleted == nil || r.Deleted.Manifests == 0 {
-		t.Errorf("%+v", r.Plan)
-	}
-	repositories, err := w.mirror.Repositories("site/lantern")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tags []string
-	for _, r := range repositories {
-		for tag := range r.Tags {
-			tags = append(tags, r.Name+":"+tag)
-		}
-	}
-	if !slices.Equal(tags, []string{"site/lantern/ui:mine"}) {
-		t.Errorf("left: %v", tags)
-	}
-	w.must("verify", "-c", isc, w.docker("/site"))
-}
-
-// TestPruneWithArchives checks that an archive brings removals: the site prunes after it mirrored it, and a
-// later archive brings back what an image set needs again.
-func TestPruneWithArchives(t *testing.T) {
-	t.Parallel()
-	long(t)
-	w := newFixture(t, registrytest.Options{})
-	imported := func(name string, args ...string) outcome {
-		return w.must(append([]string{"mirror", "--from", fileScheme + w.path(name), w.docker("/site"), "--workspace", w.path("site"), "--prune"}, args...)...)
-	}
-	w.must("mirror", "-c", w.operators("lantern", "tidewater"), fileScheme+w.path("first"))
-	if o := imported("first"); !strings.Contains(o.stdout, "Nothing to delete") {
-		t.Errorf("the first import:\n%s", o.stdout)
-	}
-	w.must("mirror", "-c", w.operators("lantern"), fileScheme+w.path("second"))
-	if o := imported("second"); !strings.Contains(o.stdout, "Deleted from ") {
-		t.Errorf("the second import:\n%s", o.stdout)
-	}
-	if tags, err := w.mirror.Repositories("site/tidewater"); err == nil {
-		for _, r := range tags {
-			if len(r.Tags) > 0 {
-				t.Errorf("left: %v", r)
-			}
-		}
-	}
-	w.verify("site", acme, 1)
-	w.must("mirror", "-c", w.operators("lantern", "tidewater"), fileScheme+w.path("third"))
-	imported("third", "--from", fileScheme+w.path("second"))
-	w.verify("site", acme, 4)
-	w.refuse(exitUsage, []string{"--prune is for docker:// destinations"}, "mirror", "-c", w.path("imageset.yaml"), fileScheme+w.path("fourth"), "--prune")
-	w.refuse(exitUsage, []string{"--prune deletes"}, "mirror", "-c", w.path("imageset.yaml"), w.docker("/site"), "--prune", "--dry-run")
-}
-
-// TestReplacedTag checks the warning about a tag under which another image set has another image.
-func TestReplacedTag(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t, registrytest.Options{})
-	config := func(name, image string) string {
-		return w.config(name, "  additionalImages:\n  - name: "+image+"\n    targetRepo: app\n    targetTag: v1\n")
-	}
-	first, second := config("first.yaml", "images.example.net/tools/netcheck:1.4"), config("second.yaml", "images.example.net/tools/must-gather:4.20")
-	const warning = "/site/app:v1 replaces the image that the image set \"first\" has under this tag"
-	if o := w.must("mirror", "-c", first, w.docker("/site")); strings.Contains(o.stderr, "replaces") {
-		t.Errorf("%s", o.stderr)
-	}
-	if o := w.must("mirror", "-c", second, w.docker("/site")); strings.Count(o.stderr, warning) != 1 {
-		t.Errorf("%s", o.stderr)
-	}
-	if o := w.must("mirror", "-c", first, "--name", "third", w.docker("/site")); strings.Contains(o.stderr, "\"first\"") || !strings.Contains(o.stderr, "\"second\"") {
-		t.Errorf("%s", o.stderr)
-	}
-}
-
-// TestPruneKeepsTaggedCatalog checks that a catalog that no image set needs, and that another tag keeps, stays
-// with what it names until the tag is gone.
-func TestPruneKeepsTaggedCatalog(t *testing.T) {
-	t.Parallel()
-	long(t)
-	w := newFixture(t, registrytest.Options{})
-	isc := w.operators("tidewater")
-	w.must("mirror", "-c", isc, w.docker("/site"))
-	client := w.mirror.Client()
-	if err := client.Copy(t.Context(), client, "site/acme/operator-index", "v4.20", "site/acme/operator-index", "mine"); err != nil {
-		t.Fatal(err)
-	}
-	w.operators("lantern")
-	w.must("mirror", "-c", isc, w.docker("/site"))
-	r := w.pruned(exitOK, "--yes")
-	if !w.has("tidewater") || !slices.ContainsFunc(r.Plan.Kept, func(k prune.Kept) bool { return strings.Contains(k.Reason, "tag mine; what it names stays, too") }) {
-		t.Errorf("%+v", r.Plan)
-	}
-	img, err := registrytest.Image("foreign")
-	if err == nil {
-		_, err = client.Push(t.Context(), "site/acme/operator-index", "mine", img)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.must("prune", "--yes", w.docker("/site"))
-	if w.has("tidewater") {
-		t.Errorf("%q", w.mirrored("site"))
-	}
-	w.must("verify", "-c", isc, w.docker("/site"))
+	w.says(o.stdout, "Nothing was deleted from ", "Listed, but kept:", "the image set imageset needs it: bundle lantern.")
+	w.says(o.stderr, "stay", "list what needs")
 }

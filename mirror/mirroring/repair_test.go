@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/pkg/window"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -181,7 +183,7 @@ func TestRepairOfSequence(t *testing.T) {
 	requested(s.Site, archive.OpenOptions{}, s.Archive("disk2"))
 	s.Source.ResetLog()
 	repair := s.Archive("repair")
-	r, err := repairing(s.Site, repair, func(o *mirroring.Options) { o.Window = []string{"00:00-24:00"} })
+	r, err := repairing(s.Site, repair, func(o *mirroring.Options) { o.Window = []window.Window{{End: 24 * time.Hour}} })
 	if err != nil || r.Repaired.Sequence != 2 || r.Repaired.Content != 3 {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -50,7 +50,7 @@ func Unrecorded(u *removal.Unrecorded) string {
 	}
 	switch {
 	case u.Saved != "":
-		fmt.Fprintf(&b, "\n%s of these are in %s. To look at what would be deleted, and to delete it:\n  gantry prune --list %s %s\n  gantry prune --yes --list %s %s\n", Number(u.Selected, "image or tag", "images or tags"), u.Saved, u.Saved, u.Mirror, u.Saved, u.Mirror)
+		fmt.Fprintf(&b, "\n%s has %s of these. To look at what would be deleted, and to delete it:\n  gantry prune --list %s %s\n  gantry prune --yes --list %s %s\n", u.Saved, Number(u.Selected, "image or tag", "images or tags"), u.Saved, u.Mirror, u.Saved, u.Mirror)
 	case len(others) > 0:
 		b.WriteString("\nNothing was deleted. Other clients may need all of it. To delete some: --select REPOSITORY[:TAG] --save FILE\nwrites a list for gantry prune --list.\n")
 	}

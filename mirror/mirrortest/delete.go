@@ -1,0 +1,29 @@
+package mirrortest
+
+import (
+	"net/http"
+
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
+)
+
+// Delete deletes a manifest, a tag or a blob of the mirror: "site/app/manifests/v1".
+func (s *Site) Delete(path string) {
+	s.T.Helper()
+	req, err := http.NewRequestWithContext(s.T.Context(), http.MethodDelete, s.Mirror.URL()+"/v2/"+path, http.NoBody)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	_ = answer.Body.Close() // it was not read
+	if answer.StatusCode != http.StatusAccepted {
+		s.T.Fatalf("deleting %s: %s", path, answer.Status)
+	}
+}
+
+// FromPlan mirrors what the plan in a file has.
+func FromPlan(file string) func(*mirroring.Options) {
+	return func(o *mirroring.Options) { o.Config, o.Plan = "", file }
+}

@@ -1,0 +1,39 @@
+package mirrortest
+
+import (
+	"time"
+
+	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/mirror/site"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
+	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/plan"
+)
+
+// Record writes a revision of an image set to the records of the mirror for each plan, a day after the other. Nothing
+// else of the plans is mirrored.
+func (s *Site) Record(prefix, name string, plans ...*plan.Plan) {
+	s.T.Helper()
+	to, err := site.OpenDestination(s.Env, s.Docker(prefix), site.DestinationOptions{})
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	session, err := workspace.OpenSession(s.Env, s.T.TempDir())
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	defer session.Release()
+	t := to.Registry()
+	var before *setrecord.Revision
+	for i, p := range plans {
+		names, err := t.Repositories(p)
+		if err != nil {
+			s.T.Fatal(err)
+		}
+		record := mirror.NewRecord(p, names, &mirror.Report{}, nil)
+		revision := setrecord.Revision{Name: name, LastRun: time.Date(2026, 11, 1+i, 2, 0, 0, 0, time.UTC), From: setrecord.FromPlan}
+		if before, err = setrecord.Write(s.T.Context(), t.ImageSets(), session.Sources.Cache, revision, before, &record, p.Write); err != nil {
+			s.T.Fatal(err)
+		}
+	}
+}
