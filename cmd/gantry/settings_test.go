@@ -96,7 +96,7 @@ func TestSettingsFiles(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(user), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for file, text := range map[string]string{user: "retry-times: 3\n", other: "retry-times: 4\n", bad: "# a site\nlimit-rate: fast\n"} {
+	for file, text := range map[string]string{user: "retry-times: 3\n", other: "retry-times: 4\n", bad: "# a site\nlog-level: loud\n"} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestSettingsFiles(t *testing.T) {
 		want string
 	}{
 		{[]string{"--settings", filepath.Join(home, "absent.yaml")}, "absent.yaml: no such file or directory"},
-		{[]string{"--settings", bad}, "; " + bad + ":2 sets --limit-rate\n"},
+		{[]string{"--settings", bad}, "; " + bad + ":2 sets --log-level\n"},
 	} {
 		var stdout, stderr bytes.Buffer
 		config := filepath.Join(home, "a.yaml")
