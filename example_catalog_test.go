@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
 // updateGraph is the answer of an update service: two releases, and an update between them.
@@ -34,7 +35,7 @@ func Example_filterCatalogs() {
 	defer s.close()
 	result, err := authoring.FilterCatalogs(context.Background(), authoring.FilterOptions{
 		Env:       s.env,
-		Selection: gantry.Selection{Config: s.path("imageset.yaml")},
+		Selection: selection.Selection{Config: s.path("imageset.yaml")},
 		Workspace: s.path("workspace"),
 		OutputDir: s.path("filtered"),
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 
 	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
@@ -33,17 +35,21 @@ var sourceOnce = sync.OnceValues(func() (sample *registrytest.Sample, host strin
 // A site is what an example works with: an empty mirror, and a folder with a configuration.
 type site struct {
 	dir    string
-	mirror *httptest.Server
+	server *httptest.Server
+	mirror gantry.Place
+	config gantry.Configuration
 	env    *gantry.Env
 }
 
 func newSite() *site {
-	s := &site{mirror: httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))}
+	s := &site{server: httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))}
+	host := strings.TrimPrefix(s.server.URL, "http://")
 	var err error
 	s.dir, err = os.MkdirTemp("", "gantry-example-")
 	check(err)
 	sample, source := sourceOnce()
-	check(sample.WriteConfig(s.dir, source, source, strings.TrimPrefix(s.mirror.URL, "http://")))
+	check(sample.WriteConfig(s.dir, source, source, host))
+	s.config, s.mirror = gantry.ConfigFile(s.path("imageset.yaml")), gantry.Registry(host+"/ocp")
 	s.env = &gantry.Env{
 		Getenv: func(name string) string {
 			return map[string]string{"CONTAINERS_REGISTRIES_CONF": s.path("registries.conf"), "HOME": s.dir}[name]
@@ -55,14 +61,18 @@ func newSite() *site {
 
 func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
 
-// registry is the mirror as a destination.
-func (s *site) registry() string {
-	return "docker://" + strings.TrimPrefix(s.mirror.URL, "http://") + "/ocp"
+// export writes the content of the configuration to a disk.
+func (s *site) export(folder string) *gantry.MirrorResult {
+	result, err := gantry.Export(context.Background(), gantry.ExportOptions{
+		Env: s.env, Content: gantry.Content{Config: s.config}, Workspace: s.path("connected"), Disk: s.path(folder),
+	})
+	check(err)
+	return result
 }
 
 func (s *site) close() {
 	s.env.Close()
-	s.mirror.Close()
+	s.server.Close()
 	check(os.RemoveAll(s.dir))
 }
 
@@ -78,16 +88,38 @@ func ExamplePlan() {
 	defer s.close()
 	result, err := gantry.Plan(context.Background(), gantry.PlanOptions{
 		Env:       s.env,
-		Selection: gantry.Selection{Config: s.path("imageset.yaml")},
+		Content:   gantry.Content{Config: s.config},
 		Workspace: s.path("workspace"),
+		Compare:   s.mirror,
 	})
 	check(err)
 	for _, c := range result.Plan.Catalogs {
 		fmt.Println(c.Repository, c.Tag, len(c.Packages))
 	}
+	fmt.Println("to copy all:", result.ToCopy.Images == len(result.Plan.Images))
 	// Output:
 	// acme/operator-index v4.20 2
 	// community/curated-index v4.20 2
+	// to copy all: true
+}
+
+// A configuration may be a value that a program makes.
+func ExampleConfigValue() {
+	s := newSite()
+	defer s.close()
+	edge := imageset.Config{Mirror: imageset.Mirror{Operators: []imageset.Operator{{
+		Catalog:  "registry.example.com/acme/operator-index:v4.20",
+		Packages: []imageset.Package{{Name: "lantern"}},
+	}}}}
+	result, err := gantry.Plan(context.Background(), gantry.PlanOptions{
+		Env:       s.env,
+		Content:   gantry.Content{Config: gantry.ConfigValue("edge", edge)},
+		Workspace: s.path("workspace"),
+	})
+	check(err)
+	fmt.Println(result.Plan.Name, result.Plan.Catalogs[0].Packages[0].Name)
+	// Output:
+	// edge lantern
 }
 
 // Content is copied from the sources to a registry.
@@ -95,10 +127,10 @@ func ExampleMirror() {
 	s := newSite()
 	defer s.close()
 	result, err := gantry.Mirror(context.Background(), gantry.MirrorOptions{
-		Env:         s.env,
-		Selection:   gantry.Selection{Config: s.path("imageset.yaml")},
-		Workspace:   s.path("workspace"),
-		Destination: s.registry(),
+		Env:       s.env,
+		Content:   gantry.Content{Config: s.config},
+		Workspace: s.path("workspace"),
+		To:        s.mirror,
 	})
 	check(err)
 	fmt.Println("complete:", result.Report.Complete())
@@ -108,22 +140,49 @@ func ExampleMirror() {
 	// copied all: true
 }
 
-// Content is copied to a disk, and at the disconnected site from the disk to the registry there.
-func ExampleMirror_disk() {
+// A plan that was made before, and approved, is copied exactly.
+func ExampleCopyPlan() {
 	s := newSite()
 	defer s.close()
-	disk := "file://" + s.path("disk")
-	written, err := gantry.Mirror(context.Background(), gantry.MirrorOptions{
-		Env:         s.env,
-		Selection:   gantry.Selection{Config: s.path("imageset.yaml")},
-		Workspace:   s.path("connected"),
-		Destination: disk,
+	ctx := context.Background()
+	made, err := gantry.Plan(ctx, gantry.PlanOptions{Env: s.env, Content: gantry.Content{Config: s.config}, Workspace: s.path("workspace")})
+	check(err)
+	file, err := os.Create(s.path("plan.json"))
+	check(err)
+	check(made.Plan.Write(file))
+	check(file.Close())
+	result, err := gantry.CopyPlan(ctx, gantry.CopyPlanOptions{
+		Env:       s.env,
+		Plan:      s.path("plan.json"),
+		Workspace: s.path("workspace"),
+		To:        gantry.Layout(s.path("layout")),
+	})
+	check(err)
+	fmt.Println("the same plan:", result.PlanDigest == made.Digest)
+	// Output:
+	// the same plan: true
+}
+
+// Content is copied to a disk, and at the disconnected site from the disk to the registry there.
+func ExampleImport() {
+	s := newSite()
+	defer s.close()
+	ctx := context.Background()
+	written, err := gantry.Export(ctx, gantry.ExportOptions{
+		Env:       s.env,
+		Content:   gantry.Content{Config: s.config},
+		Workspace: s.path("connected"),
+		Disk:      s.path("disk"),
+		Omit:      gantry.OmitNothing(),
 	})
 	check(err)
 	fmt.Println("written: sequence", written.Archive.Sequence)
-	carried := gantry.MirrorOptions{Env: s.env, Workspace: s.path("disconnected"), Destination: s.registry()}
-	carried.From = []string{disk}
-	imported, err := gantry.Mirror(context.Background(), carried)
+	imported, err := gantry.Import(ctx, gantry.ImportOptions{
+		Env:       s.env,
+		From:      gantry.Disk(s.path("disk")),
+		Workspace: s.path("disconnected"),
+		To:        s.mirror,
+	})
 	check(err)
 	fmt.Println("imported all:", imported.Report.Copied == written.Report.Images)
 	// Output:
@@ -131,87 +190,96 @@ func ExampleMirror_disk() {
 	// imported all: true
 }
 
-// A dry run says what would be copied.
-func ExampleMirror_dryRun() {
-	s := newSite()
-	defer s.close()
-	result, err := gantry.Mirror(context.Background(), gantry.MirrorOptions{
-		Env:         s.env,
-		Selection:   gantry.Selection{Config: s.path("imageset.yaml")},
-		Workspace:   s.path("workspace"),
-		Destination: "oci://" + s.path("layout"),
-		DryRun:      true,
-	})
-	check(err)
-	fmt.Println("would copy all:", result.ToCopy.Images == len(result.Plan.Images))
-	// Output:
-	// would copy all: true
-}
-
-// Options that contradict each other are an error with a hint.
-func ExampleMirrorOptions_Check() {
-	o := gantry.MirrorOptions{Destination: "oci://layout"}
-	o.Plan, o.Since.Sequence = "plan.json", 2
-	fmt.Println(o.Check())
-	// Output:
-	// Options.Since is for file:// destinations
-}
-
-// Every byte of an archive is compared with its digest.
+// Every byte of a disk is compared with its digest.
 func ExampleVerify() {
 	s := newSite()
 	defer s.close()
-	disk := "file://" + s.path("disk")
-	_, err := gantry.Mirror(context.Background(), gantry.MirrorOptions{
-		Env:         s.env,
-		Selection:   gantry.Selection{Config: s.path("imageset.yaml")},
-		Workspace:   s.path("workspace"),
-		Destination: disk,
-	})
-	check(err)
-	result, err := gantry.Verify(context.Background(), gantry.VerifyOptions{Env: s.env, Locations: []string{disk}})
+	s.export("disk")
+	result, err := gantry.Verify(context.Background(), gantry.VerifyOptions{Env: s.env, At: gantry.Disk(s.path("disk"))})
 	check(err)
 	fmt.Println("intact:", result.Archive.Intact())
 	// Output:
 	// intact: true
 }
 
-// An archive is a registry to pull from, without an extraction.
+// A disk is a registry to pull from, without an extraction.
 func ExampleServe() {
 	s := newSite()
 	defer s.close()
-	disk := "file://" + s.path("disk")
+	s.export("disk")
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	_, err := gantry.Mirror(ctx, gantry.MirrorOptions{
-		Env:         s.env,
-		Selection:   gantry.Selection{Config: s.path("imageset.yaml")},
-		Workspace:   s.path("workspace"),
-		Destination: disk,
-	})
-	check(err)
-	err = gantry.Serve(ctx, gantry.ServeOptions{
-		Env:     s.env,
-		Archive: []string{disk},
-		Listen:  "127.0.0.1:0",
-		Ready: func(serving gantry.Serving) error {
-			go func() {
-				defer cancel()
-				response, err := http.Get("http://" + serving.Address.String() + "/v2/acme/operator-index/tags/list")
-				check(err)
-				defer response.Body.Close()
-				body, err := io.ReadAll(response.Body)
-				check(err)
-				fmt.Println(strings.TrimSpace(string(body)))
-			}()
-			return nil
-		},
+	ready := make(chan net.Addr, 1)
+	go func() {
+		defer cancel()
+		response, err := http.Get("http://" + (<-ready).String() + "/v2/acme/operator-index/tags/list")
+		check(err)
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		check(err)
+		fmt.Println(strings.TrimSpace(string(body)))
+	}()
+	err := gantry.Serve(ctx, gantry.ServeOptions{
+		Env: s.env, From: gantry.Disk(s.path("disk")), Listen: "127.0.0.1:0",
+		Ready: func(address net.Addr) error { ready <- address; return nil },
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		panic(err)
 	}
 	// Output:
 	// {"name":"acme/operator-index","tags":["v4.20"]}
+}
+
+// A mirror has an upgrade path for an operator that a cluster runs.
+func ExampleCheck() {
+	s := newSite()
+	defer s.close()
+	s.export("disk")
+	installed := `{"kind": "List", "items": [{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
+		"metadata": {"name": "tidewater.v2.1.0", "namespace": "ops"}, "spec": {"version": "2.1.0"}, "status": {"phase": "Succeeded"}}]}`
+	check(os.WriteFile(s.path("csv.json"), []byte(installed), 0o600))
+	result, err := gantry.Check(context.Background(), gantry.CheckOptions{
+		Env: s.env, Installed: []string{s.path("csv.json")}, In: gantry.Disk(s.path("disk")), Workspace: s.path("workspace"),
+	})
+	check(err)
+	for _, o := range result.Upgrades.Operators {
+		fmt.Println(o.Bundle, o.Outcome)
+	}
+	// Output:
+	// tidewater.v2.1.0 reaches
+}
+
+// What an image set no longer selects is deleted from the mirror.
+func ExamplePrune() {
+	s := newSite()
+	defer s.close()
+	ctx := context.Background()
+	o := gantry.MirrorOptions{Env: s.env, Content: gantry.Content{Config: s.config}, Workspace: s.path("workspace"), To: s.mirror}
+	_, err := gantry.Mirror(ctx, o)
+	check(err)
+	o.Config = gantry.ConfigValue("imageset", imageset.Config{Mirror: imageset.Mirror{
+		Operators: []imageset.Operator{{Catalog: "registry.example.com/acme/operator-index:v4.20", Packages: []imageset.Package{{Name: "lantern"}}}},
+	}})
+	_, err = gantry.Mirror(ctx, o)
+	check(err)
+	prune := gantry.PruneOptions{Env: s.env, Mirror: s.mirror, Workspace: o.Workspace}
+	listed, err := gantry.Unneeded(ctx, prune)
+	check(err)
+	pruned, err := gantry.Prune(ctx, prune)
+	check(err)
+	fmt.Println("deleted as listed:", !listed.Plan.Empty(), len(listed.Plan.Manifests) == len(pruned.Plan.Manifests))
+	// Output:
+	// deleted as listed: true true
+}
+
+// Options that contradict each other are an error with a hint.
+func ExampleExportOptions() {
+	_, err := gantry.Export(context.Background(), gantry.ExportOptions{
+		Content: gantry.Content{Config: gantry.ConfigFile("imageset.yaml")}, Disk: "/disk", Redundancy: 120,
+	})
+	fmt.Println(err)
+	// Output:
+	// ExportOptions.Redundancy 120
 }
 
 // A catalog is read from its image.

@@ -33,7 +33,7 @@ type app struct {
 	versionText string
 	// env, if set, replaces the environment of the process. Tests that run in parallel have one each.
 	env map[string]string
-	// envs are the environments of package gantry, by the flags for registries.
+	// envs are the environments, by the flags for registries.
 	envs map[registryFlags]*env.Env
 
 	output    string

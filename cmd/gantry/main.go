@@ -1,6 +1,6 @@
 // Command gantry mirrors Kubernetes operators and platform releases across an air gap.
 //
-// Each verb is a file here: flags become an option struct, one call of package gantry does the
+// Each verb is a file here: flags become an option struct, one call of a room does the
 // work, and its result is rendered by internal/view.
 package main
 

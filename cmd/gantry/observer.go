@@ -7,7 +7,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
-// An observer shows a run of package gantry to people and programs.
+// An observer shows a run to people and programs.
 type observer struct {
 	app     *app
 	retries func() int64 // how many requests were repeated so far

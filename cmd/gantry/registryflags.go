@@ -166,7 +166,7 @@ func (s *sideFlags) side() env.Side {
 	return env.Side{AuthFile: s.authFile, CertDir: s.certDir, SkipTLSVerify: !s.tlsVerify, PlainHTTP: s.plainHTTP}
 }
 
-// environment returns the Env of package gantry for the flags.
+// environment returns the Env for the flags.
 func (a *app) environment(s *registryFlags) *env.Env {
 	if e := a.envs[*s]; e != nil {
 		return e

@@ -57,7 +57,7 @@ const (
 )
 
 // option returns the name that hints use for an option of the side: "Options.Source.PlainHTTP",
-// "Options.Destination.PlainHTTP", "Options.PlainHTTP". The fields are those of gantry.Registries.
+// "Options.Destination.PlainHTTP", "Options.PlainHTTP". The fields are those of env.Registries.
 func (s Side) option(name string) string {
 	switch s {
 	case Source:

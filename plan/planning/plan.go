@@ -244,7 +244,11 @@ func MakeFor(ctx context.Context, s *workspace.Session, t site.Destination, o Op
 		return nil, err
 	}
 	name := selection.PlanName(o.Name, o.Config)
-	if err := admission.Claim(s, o.Name, o.Config, name); err != nil {
+	given := o.Name
+	if !o.InFile() {
+		given = name // the program chose it
+	}
+	if err := admission.Claim(s, given, o.Config, name); err != nil {
 		return nil, err
 	}
 	if err := recall(ctx, s, t, &o.Selection, name, selected); err != nil {
@@ -300,6 +304,9 @@ func MakeFor(ctx context.Context, s *workspace.Session, t site.Destination, o Op
 	}
 	if err := s.SavePlan(p.Name, p.Write); err != nil {
 		return nil, err
+	}
+	if !o.InFile() {
+		return p, nil
 	}
 	return p, admission.KeepClaim(s, o.Config, name)
 }

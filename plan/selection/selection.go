@@ -69,6 +69,9 @@ type Selected struct {
 // CheckPath is the hint for a file that does not exist.
 const CheckPath = "check the path, which is relative to the working directory"
 
+// InFile reports whether the configuration is a file, which a workspace can compare with others of its name.
+func (s *Selection) InFile() bool { return s.Text == nil && s.Value == nil }
+
 // Any reports whether options are set that require a configuration.
 func (s *Selection) Any() bool {
 	return len(s.Installed) > 0 || s.Dependencies || s.CompleteRelatedImages || s.PlatformsMode != "" || s.Format() != "" || s.MinAge != 0
