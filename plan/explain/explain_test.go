@@ -87,7 +87,7 @@ func TestExplain(t *testing.T) {
 		o     explain.Options
 		words []string
 	}{
-		"a similar name": {explain.Options{Plan: packages, Name: bundle + "9"}, []string{packages + " has no image, bundle, package", `did you mean "` + bundle + `"?`}},
+		"a similar name": {explain.Options{Plan: packages, Name: bundle + "9"}, []string{packages + " has no image, bundle, package", `did you mean "` + bundle + `", `}},
 		"another name":   {explain.Options{Plan: packages, Name: "entirely-different"}, []string{"gantry plan lists its packages"}},
 		"no workspace":   {explain.Options{Workspace: t.TempDir(), Name: "x"}, []string{"there is no plan in ", "Options.Plan"}},
 		"two plans":      {explain.Options{Workspace: two, Name: "x"}, []string{"there are 2 plans in ", "two.json"}},
