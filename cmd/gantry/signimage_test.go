@@ -8,11 +8,8 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -59,61 +56,4 @@ func (w *fixture) signImage(key crypto.Signer, repository, hash, named string) {
 	if _, err := w.source.Client().Push(w.t.Context(), repository, strings.Replace(hash, ":", "-", 1)+".sig", img); err != nil {
 		w.t.Fatal(err)
 	}
-}
-
-// signedAt verifies the signature of an image at a registry with crypto/ecdsa and encoding/json alone.
-func (w *fixture) signedAt(key *ecdsa.PublicKey, host, repository, hash, named string) error {
-	w.t.Helper()
-	get := func(path string) []byte {
-		req, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, "http://"+host+"/v2/"+repository+path, nil)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		req.Header.Set("Accept", string(types.OCIManifestSchema1))
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
-		if err != nil || resp.StatusCode != http.StatusOK {
-			return nil
-		}
-		return body
-	}
-	var m struct {
-		Layers []struct {
-			Digest      string
-			Annotations map[string]string
-		}
-	}
-	if err := json.Unmarshal(get("/manifests/"+strings.Replace(hash, ":", "-", 1)+".sig"), &m); err != nil || len(m.Layers) != 1 {
-		return fmt.Errorf("no signature at %s/%s (%d layers): %w", host, repository, len(m.Layers), err)
-	}
-	payload := get("/blobs/" + m.Layers[0].Digest)
-	signature, err := base64.StdEncoding.DecodeString(m.Layers[0].Annotations["dev.cosignproject.cosign/signature"])
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(payload)
-	if !ecdsa.VerifyASN1(key, sum[:], signature) {
-		return fmt.Errorf("the key did not make the signature")
-	}
-	var s struct {
-		Critical struct {
-			Image struct {
-				D string `json:"docker-manifest-digest"`
-			}
-			Identity struct {
-				R string `json:"docker-reference"`
-			}
-		}
-	}
-	if err := json.Unmarshal(payload, &s); err != nil {
-		return err
-	}
-	if s.Critical.Image.D != hash || s.Critical.Identity.R != named {
-		return fmt.Errorf("it signs %s", payload)
-	}
-	return nil
 }

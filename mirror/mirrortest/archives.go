@@ -140,3 +140,12 @@ func (s *Site) Exists(name string) bool {
 	_, err := os.Lstat(s.Path(name))
 	return err == nil
 }
+
+// Folder creates a folder, and those above it, in the folder of the site.
+func (s *Site) Folder(name string) string {
+	s.T.Helper()
+	if err := os.MkdirAll(s.Path(name), 0o755); err != nil {
+		s.T.Fatal(err)
+	}
+	return s.Path(name)
+}
