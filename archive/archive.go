@@ -116,102 +116,6 @@ func (a *Archive) Digests() iter.Seq[digest.Digest] {
 	}
 }
 
-// OpenOptions are the options of OpenWith. The zero value opens the newest set.
-type OpenOptions struct {
-	// Sequence selects a set. 0 is the newest.
-	Sequence int
-	// Needs reports whether the content of a set that the newest builds on is read too. If so, its
-	// volumes must be present like those of the newest. Nil means never.
-	Needs func(sequence int, set digest.Digest) bool
-	// Ask is called while volumes are missing, with a line for each of them. It returns another
-	// folder to search, or "" if there is none. An error ends opening. If Ask is nil, missing
-	// volumes are an error at once.
-	Ask func(missing []string) (dir string, err error)
-	// Signatures is the policy for the signature of the selected set. A set that it does not accept
-	// is a *SignatureError. Repairs that it does not accept are skipped. If it is nil, signatures
-	// are ignored.
-	Signatures *sshsig.Policy
-	// Identities decrypt encrypted sets. Without any, an encrypted set can be verified, and reading
-	// its content returns an *EncryptedError. If there are some and none opens the selected set,
-	// opening returns that error.
-	Identities []age.Identity
-	// TempDir is the folder for temporary files with the uncompressed content of what deltas are based on. ""
-	// is the one of the system.
-	TempDir string
-	// Log receives what was skipped. Nil discards it.
-	Log *slog.Logger
-}
-
-// Open opens the newest set in the folders dirs, which may be on several disks. Each of its volumes
-// must be in one of them, with the right size and label, unless repairs have all of its content.
-// Otherwise the error is a *DamageError. Folders without a set manifest are an error that wraps
-// fs.ErrNotExist. Sets of two series, or two sets of one sequence, are a *MixedSetsError that names
-// both.
-func Open(dirs ...string) (*Archive, error) { return OpenWith(OpenOptions{}, dirs...) }
-
-// OpenWith is Open with options.
-func OpenWith(opts OpenOptions, dirs ...string) (*Archive, error) {
-	a, err := InspectWith(opts, dirs...)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		unusable := a.unusableVolumes(opts.Needs)
-		if len(unusable) == 0 {
-			return a, nil
-		}
-		dir, err := a.askFolder(opts, unusable)
-		if err == nil && dir == "" {
-			err = &DamageError{Dir: a.dirNames(), Damage: append(unusable, a.manifestDamage...), Rebuild: a.RebuildHint(unusable)}
-		}
-		if err == nil {
-			err = a.addFolder(dir)
-		}
-		if err != nil {
-			return nil, errors.Join(err, a.Close())
-		}
-	}
-}
-
-// askFolder asks for missing volumes. dir is "" if opts.Ask is nil or returns none.
-func (a *Archive) askFolder(opts OpenOptions, unusable []Damage) (dir string, err error) {
-	var missing []string
-	for _, d := range unusable {
-		if d.Volume != "" {
-			missing = append(missing, d.File+" ("+d.Volume+")")
-		}
-	}
-	if opts.Ask == nil || len(missing) == 0 {
-		return "", nil
-	}
-	return opts.Ask(missing)
-}
-
-// unusableVolumes returns the damage of the volumes whose content is needed: those of the newest
-// set, and of others that needs reports. A volume is not needed if all of its content is elsewhere
-// too.
-func (a *Archive) unusableVolumes(needs func(int, digest.Digest) bool) []Damage {
-	var unusable []Damage
-	for m, member := range a.members {
-		s := member.set
-		if s != a.set && (s.Repairs != nil || needs == nil || !needs(s.Sequence, member.digest)) {
-			continue
-		}
-		for i := range s.Volumes {
-			if member.volumes[i].problem == "" {
-				continue
-			}
-			d := a.volumeProblem(m, i)
-			if a.replaceable(m, i) {
-				a.addRepaired("a volume is damaged; reading its content from a repair", d.String())
-				continue
-			}
-			unusable = append(unusable, d)
-		}
-	}
-	return unusable
-}
-
 // volumeProblem returns what is wrong with a volume as a whole.
 func (a *Archive) volumeProblem(m, i int) Damage {
 	member := a.members[m]
@@ -221,38 +125,6 @@ func (a *Archive) volumeProblem(m, i int) Damage {
 		d.Volume, d.Searched = member.volumePosition(i), a.dirs
 	}
 	return d
-}
-
-// replaceable reports whether all content of an unusable volume is in a usable one too.
-func (a *Archive) replaceable(m, i int) bool {
-	if a.members[m].needsIdentity() {
-		return false
-	}
-	for j := range a.members[m].set.Volumes[i].Entries {
-		e := &a.members[m].set.Volumes[i].Entries[j]
-		if e.Path != "" && e.Path != planPath {
-			continue // nothing is read from it
-		}
-		if !a.available(a.members[m].set, e, piece.usable) {
-			return false
-		}
-	}
-	return true
-}
-
-// available reports whether the accepted pieces contain what an entry of s is read for: content, or
-// the plan.
-func (a *Archive) available(s *set, e *entry, take func(piece) bool) bool {
-	copies := [][]location{locations(a.blobs, e.Digest)}
-	if blob, ok := a.BlobOf(e.Digest); ok {
-		copies = append(copies, locations(a.blobs, blob.Digest)) // in a repair
-	}
-	if e.Path != "" {
-		copies = a.planLocations(s.Plan)
-	}
-	return slices.ContainsFunc(copies, func(have []location) bool {
-		return len(have) > 0 && covers(a.pieces(have, take), have[0].entry.length())
-	})
 }
 
 // dirNames returns the folders as one text.
@@ -312,25 +184,6 @@ func (a *Archive) Has(desc ocispec.Descriptor) bool {
 // into. It is "" if the newest set does not list it.
 func (a *Archive) RepositoryOf(d digest.Digest) (repository string) { return a.repositories[d] }
 
-// CheckContent returns why content cannot be read, as far as that is known without reading it: a
-// *DamageError if volumes of its set are missing, an error that wraps fs.ErrNotExist if no
-// available set has it. It returns nil for content that is present, also as a delta: CheckBases looks for
-// what that is based on.
-func (a *Archive) CheckContent(desc ocispec.Descriptor) error {
-	have := locations(a.blobs, desc.Digest)
-	if at, ok := a.deltaFor(desc); ok {
-		have = locations(a.blobs, at.File)
-		desc.Size = have[0].entry.length()
-	}
-	if len(have) == 0 || have[0].entry.length() != desc.Size {
-		return a.notFound(desc)
-	}
-	if covers(a.pieces(have, piece.usable), desc.Size) {
-		return nil
-	}
-	return a.volumeError(have)
-}
-
 // Close closes the volumes.
 func (a *Archive) Close() error {
 	var errs []error
@@ -344,4 +197,18 @@ func (a *Archive) Close() error {
 		errs = append(errs, root.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// indexDeltas finds the deltas of all members.
+func (a *Archive) indexDeltas() {
+	a.deltas, a.blobOf, a.failures = map[digest.Digest]deltaAt{}, map[digest.Digest]ocispec.Descriptor{}, map[digest.Digest]*DeltaError{}
+	for _, m := range a.members { // newer sets precede older ones
+		for i := range m.set.Deltas {
+			d := &m.set.Deltas[i]
+			a.blobOf[d.File] = d.Descriptor()
+			if _, ok := a.deltas[d.Digest]; !ok {
+				a.deltas[d.Digest] = deltaAt{d, m.set}
+			}
+		}
+	}
 }

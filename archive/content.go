@@ -3,7 +3,6 @@ package archive
 import (
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 
 	"github.com/opencontainers/go-digest"
@@ -34,38 +33,6 @@ type Content struct {
 	Deltas []CarriedDelta
 
 	packedPlan *packedPlan // what Plan is known to write; may be nil
-}
-
-// A WriteFunc writes a file, the same bytes each time it is called. The file may be too large for
-// memory.
-type WriteFunc func(io.Writer) error
-
-// writeBytes returns a WriteFunc for a file that is in memory.
-func writeBytes(raw []byte) WriteFunc {
-	return func(w io.Writer) error {
-		_, err := w.Write(raw)
-		return err
-	}
-}
-
-// measure returns the digest and length of the bytes that t writes.
-func (t WriteFunc) measure() (digest.Digest, int64, error) {
-	h := digest.SHA256.Digester()
-	n := countingWriter{w: h.Hash()}
-	err := t(&n)
-	return h.Digest(), n.n, err
-}
-
-// A countingWriter counts what is written to w.
-type countingWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }
 
 // entries returns the entries.
@@ -153,4 +120,29 @@ func (c *Content) checkFits(o *Options) error {
 // omits reports whether the set leaves content out because the site has it.
 func (o *Options) omits(d digest.Digest) bool {
 	return o.Base != nil && o.Base.Has != nil && o.Base.Has(d)
+}
+
+// check refuses deltas that cannot be in the archive.
+func (o *Options) checkDeltas(entries map[digest.Digest]int64, deltas []CarriedDelta) error {
+	if len(deltas) > 0 && o.Base == nil {
+		return fmt.Errorf("an archive with %d deltas has to build on another one", len(deltas))
+	}
+	for i := range deltas {
+		d := &deltas[i]
+		if err := d.check(); err != nil {
+			return err
+		}
+		if size, ok := entries[d.Digest]; !ok || size != d.Size || o.omits(d.Digest) {
+			return fmt.Errorf("there is a delta for %s of %d bytes, which is not among the content", d.Digest, d.Size)
+		}
+		if _, ok := entries[d.File]; ok || d.FileSize < 0 || d.Open == nil {
+			return fmt.Errorf("the delta %s of %d bytes for %s is not valid", d.File, d.FileSize, d.Digest)
+		}
+		for _, b := range d.Bases {
+			if !o.Base.Promises(b.Digest) {
+				return fmt.Errorf("the delta for %s needs %s, which the site is not known to have", d.Digest, b.Digest)
+			}
+		}
+	}
+	return nil
 }

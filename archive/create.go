@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"syscall"
 
 	"github.com/opencontainers/go-digest"
 
@@ -143,24 +142,6 @@ func openComplete(ctx context.Context, dir string, c Content, opts Options) (*Wr
 	return w, w.sign(ctx, durable.Folder{Root: root}, e.digest)
 }
 
-// checkLabel checks whether a file in folder has the volume's length and label.
-func (v *volume) checkLabel(folder *os.Root) error {
-	f, info, err := regular.Open(folder, v.Name)
-	if err != nil {
-		return err
-	}
-	defer f.Close() // only read from
-	first := &v.Entries[0]
-	raw := make([]byte, min(first.Size, blockSize))
-	if _, err := f.ReadAt(raw, first.Offset); err != nil {
-		return err
-	}
-	if info.Size() != v.Size || first.Digest.Algorithm().FromBytes(raw) != first.Digest {
-		return fmt.Errorf("%s is not that volume, or was altered", v.Name)
-	}
-	return nil
-}
-
 // candidate returns the set of a folder that may be the one to be written.
 func (o *Options) candidate(l *listing) (setID, bool) {
 	if o.Repair != nil {
@@ -255,13 +236,6 @@ func (w *Writer) lockFolder() error {
 			return explainReadOnly(err)
 		}
 	}
-}
-
-func explainReadOnly(err error) error {
-	if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("the folder cannot be written to; is the disk read-only? %w", err)
-	}
-	return err
 }
 
 // createFiles creates the files of the partial folder.

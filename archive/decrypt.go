@@ -1,12 +1,10 @@
 package archive
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"sort"
 	"strings"
 
@@ -15,7 +13,6 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
 // An EncryptedError reports that an archive is encrypted and that none of the given identities
@@ -67,8 +64,6 @@ type decryption struct {
 	outer *set         // as in the set manifest
 	key   age.Identity // nil if the set is not encrypted or no identity opens it
 }
-
-func (u decryption) needsIdentity() bool { return u.outer.Encryption != nil && u.key == nil }
 
 // decryptSet opens a set if it is encrypted and there are identities. Its inner set manifest must
 // be intact in any case.
@@ -177,46 +172,3 @@ func (m *member) innerEntries(volume int, files []*entry) []*entry {
 
 // decryptBuffer is how many bytes of an encrypted file are read at once: a few chunks.
 const decryptBuffer = 4 * (ageChunk + ageTag)
-
-// decrypt reads on in the current piece.
-func (j *pieceReader) decrypt(b []byte) (int, error) {
-	p := &j.pieces[0]
-	if j.decrypted == nil {
-		var err error
-		if j.decrypted, err = p.openDecrypted(j.offset - p.start()); err != nil {
-			return 0, p.decryptError(err)
-		}
-	}
-	n, err := j.decrypted.Read(b)
-	if err != nil && err != io.EOF {
-		err = p.decryptError(err)
-	}
-	return n, err
-}
-
-// openDecrypted reads the content of an encrypted piece from an offset.
-func (p *piece) openDecrypted(from int64) (io.Reader, error) {
-	file := p.entry.Encrypted
-	section := io.NewSectionReader(p.file, file.Offset, file.Size)
-	if from == 0 {
-		return age.Decrypt(bufio.NewReaderSize(section, int(min(decryptBuffer, file.Size))), p.member.key)
-	}
-	plain, size, err := age.DecryptReaderAt(section, file.Size, p.member.key)
-	if err != nil {
-		return nil, err
-	}
-	if size < p.entry.Size {
-		return nil, fmt.Errorf("it has %d of %d bytes", size, p.entry.Size)
-	}
-	return io.NewSectionReader(plain, from, p.entry.Size-from), nil
-}
-
-// decryptError returns an error of decrypting as corruption, unless it is an error of the disk.
-func (p *piece) decryptError(err error) error {
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
-		return err
-	}
-	e := p.entry
-	return &layout.CorruptError{Digest: e.Digest, Where: e.Encrypted.path(), Problem: "it does not decrypt: " + err.Error()}
-}

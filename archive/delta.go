@@ -114,31 +114,6 @@ func (c *checker) deltas() error {
 	return nil
 }
 
-// check refuses deltas that cannot be in the archive.
-func (o *Options) checkDeltas(entries map[digest.Digest]int64, deltas []CarriedDelta) error {
-	if len(deltas) > 0 && o.Base == nil {
-		return fmt.Errorf("an archive with %d deltas has to build on another one", len(deltas))
-	}
-	for i := range deltas {
-		d := &deltas[i]
-		if err := d.check(); err != nil {
-			return err
-		}
-		if size, ok := entries[d.Digest]; !ok || size != d.Size || o.omits(d.Digest) {
-			return fmt.Errorf("there is a delta for %s of %d bytes, which is not among the content", d.Digest, d.Size)
-		}
-		if _, ok := entries[d.File]; ok || d.FileSize < 0 || d.Open == nil {
-			return fmt.Errorf("the delta %s of %d bytes for %s is not valid", d.File, d.FileSize, d.Digest)
-		}
-		for _, b := range d.Bases {
-			if !o.Base.Promises(b.Digest) {
-				return fmt.Errorf("the delta for %s needs %s, which the site is not known to have", d.Digest, b.Digest)
-			}
-		}
-	}
-	return nil
-}
-
 // Promises reports whether the site is known to have a blob that a delta may be based on.
 func (b *Base) Promises(d digest.Digest) bool { return b.HasBlob != nil && b.HasBlob(d) }
 

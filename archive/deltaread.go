@@ -72,20 +72,6 @@ func (a *Archive) UseBases(r BaseReader) {
 	a.bases = r
 }
 
-// indexDeltas finds the deltas of all members.
-func (a *Archive) indexDeltas() {
-	a.deltas, a.blobOf, a.failures = map[digest.Digest]deltaAt{}, map[digest.Digest]ocispec.Descriptor{}, map[digest.Digest]*DeltaError{}
-	for _, m := range a.members { // newer sets precede older ones
-		for i := range m.set.Deltas {
-			d := &m.set.Deltas[i]
-			a.blobOf[d.File] = d.Descriptor()
-			if _, ok := a.deltas[d.Digest]; !ok {
-				a.deltas[d.Digest] = deltaAt{d, m.set}
-			}
-		}
-	}
-}
-
 // deltaFor returns the delta that a blob is read from. ok is false if there is none, or if the blob itself
 // can be read.
 func (a *Archive) deltaFor(desc ocispec.Descriptor) (at deltaAt, ok bool) {
@@ -136,38 +122,6 @@ func (a *Archive) lostContent(e *entry) []digest.Digest {
 		return []digest.Digest{blob.Digest}
 	}
 	return e.contentDigests()
-}
-
-// MissingBases returns the bases of a blob's delta that none of the opened sets has, each once, and nil for
-// a blob that needs none.
-func (a *Archive) MissingBases(desc ocispec.Descriptor) []DeltaBase {
-	missing := map[digest.Digest]DeltaBase{}
-	a.addMissingBases(desc, nil, missing, map[digest.Digest]bool{})
-	return slices.SortedFunc(maps.Values(missing), func(x, y DeltaBase) int { return cmp.Compare(x.Digest, y.Digest) })
-}
-
-// addMissingBases adds the missing bases of one blob. seen are the blobs that were looked at: deltas of strangers may
-// share bases, and these theirs, again and again.
-func (a *Archive) addMissingBases(desc ocispec.Descriptor, before *set, missing map[digest.Digest]DeltaBase, seen map[digest.Digest]bool) {
-	at, ok := a.deltaFor(desc)
-	if !ok {
-		return
-	}
-	if before != nil && at.set.Sequence >= before.Sequence {
-		return // reported when it is read
-	}
-	if seen[desc.Digest] {
-		return
-	}
-	seen[desc.Digest] = true
-	for _, b := range at.Bases {
-		base := b.Descriptor()
-		if a.CheckContent(base) != nil {
-			missing[b.Digest] = b
-			continue
-		}
-		a.addMissingBases(base, at.set, missing, seen)
-	}
 }
 
 // buildBlob makes a blob from its delta.
@@ -305,4 +259,15 @@ func (r *builtReader) Read(p []byte) (int, error) {
 func (r *builtReader) Close() error {
 	r.closed.Store(true)
 	return r.ReadCloser.Close()
+}
+
+// CheckTempDir returns an error if content is carried as deltas, and no file can be created in the folder for temporary
+// files that these need.
+func (a *Archive) CheckTempDir(content iter.Seq[ocispec.Descriptor]) error {
+	for desc := range content {
+		if _, ok := a.deltaFor(desc); ok {
+			return a.createTemporary()
+		}
+	}
+	return nil
 }

@@ -5,27 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
-
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/delta"
 	"github.com/gantry-mirror/gantry/pkg/file/space"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
-
-// CheckTempDir returns an error if content is carried as deltas, and no file can be created in the folder for temporary
-// files that these need.
-func (a *Archive) CheckTempDir(content iter.Seq[ocispec.Descriptor]) error {
-	for desc := range content {
-		if _, ok := a.deltaFor(desc); ok {
-			return a.createTemporary()
-		}
-	}
-	return nil
-}
 
 func (a *Archive) createTemporary() error {
 	hint := "permit writing there"

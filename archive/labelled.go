@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"io/fs"
 	"os"
@@ -101,4 +102,40 @@ func (a *Archive) seriesOf(lists []*listing, sequence int) *string {
 		}
 	}
 	return nil
+}
+
+// readSeriesName returns the name in a set manifest, which comes before what grows with the
+// content. ok is false if it cannot be read.
+func readSeriesName(root *os.Root, manifest string) (name string, ok bool) {
+	f, _, err := regular.Open(root, manifest)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close() // only read from
+	dec := json.NewDecoder(io.LimitReader(f, 64<<10))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return "", false
+	}
+	for dec.More() {
+		field, err := dec.Token()
+		if err != nil || field == "volumes" {
+			break
+		}
+		switch field {
+		case "name":
+			err := dec.Decode(&name)
+			return name, err == nil
+		case "features":
+			var features []string
+			if dec.Decode(&features) != nil || slices.Contains(features, featureEncrypted) {
+				return "", false // its name is not known
+			}
+			continue
+		}
+		var value json.RawMessage
+		if dec.Decode(&value) != nil {
+			break
+		}
+	}
+	return "", false
 }

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -198,4 +199,33 @@ func differsLittle(have, want []byte) bool {
 		}
 	}
 	return differ <= 8
+}
+
+// checkLabel checks whether a file in folder has the volume's length and label.
+func (v *volume) checkLabel(folder *os.Root) error {
+	f, info, err := regular.Open(folder, v.Name)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // only read from
+	first := &v.Entries[0]
+	raw := make([]byte, min(first.Size, blockSize))
+	if _, err := f.ReadAt(raw, first.Offset); err != nil {
+		return err
+	}
+	if info.Size() != v.Size || first.Digest.Algorithm().FromBytes(raw) != first.Digest {
+		return fmt.Errorf("%s is not that volume, or was altered", v.Name)
+	}
+	return nil
+}
+
+// remove removes the files of a set, the set manifest first.
+func remove(folder *os.Root, names []string) error {
+	manifestFirst := func(a, b string) int { return cmp.Compare(len(a), len(b)) } // its name is the shortest
+	for _, name := range slices.SortedFunc(slices.Values(names), manifestFirst) {
+		if err := folder.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("removing %s: %w", name, err)
+		}
+	}
+	return nil
 }

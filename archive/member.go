@@ -224,3 +224,5 @@ func readLabel(f io.ReaderAt) (l label, ok bool) {
 		l.Volume > 0 && l.Volume <= l.Volumes && l.Volumes <= maxVolumes
 	return l, ok
 }
+
+func (u decryption) needsIdentity() bool { return u.outer.Encryption != nil && u.key == nil }

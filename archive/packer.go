@@ -18,28 +18,6 @@ type packer struct {
 	open      int     // the volumes before have no room for anything
 }
 
-// packEntries adds files and content to volumes, and then the copy of the set manifest. was is how the
-// set is encrypted.
-func (p *packing) packEntries(o *Options, files, content []entry, was *encryption) error {
-	l := &packer{set: p.set, encrypter: p.encrypter}
-	if err := l.addVolume(); err != nil {
-		return err
-	}
-	for _, e := range files { // they are kept together
-		if l.freeSpace(0, l.encrypter.headerSize(&e)) < l.encrypter.paddedSize(e.Size) {
-			p.oversized = append(p.oversized, e)
-		}
-		l.appendEntry(0, e, l.encrypter.paddedSize(e.Size))
-	}
-	for _, e := range content {
-		if err := l.add(e); err != nil {
-			return err
-		}
-	}
-	p.set.Features = p.set.features()
-	return p.addCopy(o, l, was)
-}
-
 // addVolume begins a volume.
 func (l *packer) addVolume() error {
 	s := l.set

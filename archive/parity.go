@@ -17,7 +17,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/file/space"
-	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
 // paritySuffix ends the names of parity files.
@@ -63,24 +62,6 @@ func (w *Writer) checkParity() error {
 		w.opts.Log.Warn("a parity file is as large as the largest volume; with smaller volumes, it would be a smaller part of the archive", "volumes", volumes, "parity", l.FileSize())
 	}
 	return nil
-}
-
-// parityBytes returns the size of all parity files.
-func (w *Writer) parityBytes() int64 {
-	if w.opts.Redundancy == 0 {
-		return 0
-	}
-	l := parityLayout(w.set, "")
-	return int64(parity.Count(len(l.Sizes), w.opts.Redundancy)) * l.FileSize()
-}
-
-// AddParity writes parity files for the volumes of a complete set, whose volumes are all in the folder dir,
-// unless they are already there. opts.Redundancy is the percentage.
-func AddParity(ctx context.Context, dir string, set state.SetRef, opts Options) error {
-	if err := opts.setDefaults(); err != nil {
-		return err
-	}
-	return addParity(ctx, dir, set.Sequence, &opts)
 }
 
 func addParity(ctx context.Context, dir string, sequence int, opts *Options) (err error) {

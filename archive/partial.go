@@ -2,13 +2,10 @@ package archive
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -206,17 +203,6 @@ func (w *Writer) clear(stay ...string) error {
 		}
 		if err := w.partial.RemoveAll(e.Name()); err != nil {
 			return fmt.Errorf("removing unfinished work: %w", err)
-		}
-	}
-	return nil
-}
-
-// remove removes the files of a set, the set manifest first.
-func remove(folder *os.Root, names []string) error {
-	manifestFirst := func(a, b string) int { return cmp.Compare(len(a), len(b)) } // its name is the shortest
-	for _, name := range slices.SortedFunc(slices.Values(names), manifestFirst) {
-		if err := folder.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("removing %s: %w", name, err)
 		}
 	}
 	return nil

@@ -198,44 +198,6 @@ func (a *Archive) volumeDamage(have []location) []Damage {
 	return slices.CompactFunc(damage, func(x, y Damage) bool { return x.File == y.File })
 }
 
-// A pieceReader reads pieces of content one after the other, from an offset.
-type pieceReader struct {
-	pieces    []piece
-	offset    int64 // in the content
-	size      int64
-	last      *piece    // that was read from
-	decrypted io.Reader // the rest of its content, if it is encrypted
-}
-
-func (j *pieceReader) Read(b []byte) (int, error) {
-	if j.offset >= j.size {
-		return 0, io.EOF
-	}
-	for len(j.pieces) > 0 && j.pieces[0].end() <= j.offset {
-		j.pieces, j.decrypted = j.pieces[1:], nil
-	}
-	if len(j.pieces) == 0 {
-		return 0, io.ErrUnexpectedEOF
-	}
-	p := &j.pieces[0]
-	j.last = p
-	b = b[:min(int64(len(b)), p.end()-j.offset)]
-	var n int
-	var err error
-	if p.entry.Encrypted != nil {
-		n, err = j.decrypt(b)
-	} else {
-		n, err = p.file.ReadAt(b, p.entry.Offset+j.offset-p.start())
-	}
-	j.offset += int64(n)
-	if err == io.EOF && n > 0 {
-		err = nil // the next read returns the end of a file that is too short
-	}
-	return n, err
-}
-
-func (j *pieceReader) Close() error { return nil }
-
 // descriptorOf returns the descriptor of the content that an entry, or a part, belongs to.
 func descriptorOf(e *entry) ocispec.Descriptor {
 	return ocispec.Descriptor{Digest: e.Digest, Size: e.length()}

@@ -38,28 +38,6 @@ type RebuiltVolume struct {
 	TotalBlocks int `json:"totalBlocks"`
 }
 
-// ParityFiles returns how many parity files of the set that was opened are in the folders. They are found by
-// their names and not read.
-func (a *Archive) ParityFiles() int { return a.parityFiles(a.selected()) }
-
-// parityFiles returns how many parity files of a set are in the folders.
-func (a *Archive) parityFiles(m *member) int {
-	names := map[string]bool{}
-	for _, root := range a.folders {
-		l, err := list(root)
-		if err != nil {
-			continue // the folder is reported elsewhere
-		}
-		id := m.set.id()
-		for _, name := range l.files[id.sequence] {
-			if strings.HasSuffix(name, paritySuffix) && strings.HasPrefix(name, "gantry-"+id.String()+".") {
-				names[name] = true
-			}
-		}
-	}
-	return len(names)
-}
-
 // Rebuild rebuilds missing and damaged volumes of the set that was opened from its parity files. It reads all
 // volumes and parity files once. A volume gets its name only after every byte was compared with the set
 // manifest. If too much is lost, nothing is written, and the error is of kind advice.Mismatch.

@@ -123,36 +123,6 @@ func (a *Archive) readCopy(v *labelled) (manifestCopy, error) {
 	return manifestCopy{dir: v.dir, set: s, digest: digest.FromBytes(r.text), recovery: r}, nil
 }
 
-// A tarFile is a file in a volume, as its header describes it.
-type tarFile struct {
-	path         string
-	offset, size int64
-}
-
-// eachFile calls do for each file of a volume until that returns false, and reads no content.
-func eachFile(f io.ReaderAt, size int64, limit int, do func(tarFile) bool) error {
-	section := io.NewSectionReader(f, 0, size)
-	for in, n := tar.NewReader(section), 0; ; n++ {
-		h, err := in.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if n == limit {
-			return fmt.Errorf("it has more than %d files", limit)
-		}
-		at, err := section.Seek(0, io.SeekCurrent)
-		if err != nil {
-			return err
-		}
-		if !do(tarFile{h.Name, at, h.Size}) {
-			return nil
-		}
-	}
-}
-
 // findCopy returns the location of the copy of the set manifest in a volume: the last file.
 func findCopy(f io.ReaderAt, size int64, encrypted bool, limit int) (entry, error) {
 	var last tarFile

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/opencontainers/go-digest"
 
@@ -223,10 +222,4 @@ func withCopySum(text []byte, sum digest.Digest) ([]byte, error) {
 		return nil, errors.New("it does not name itself once")
 	}
 	return bytes.Replace(text, []byte(zeroSum), []byte(sum), 1), nil
-}
-
-// isCopy reports whether an entry is the copy of the set manifest, which is the last one of its volume
-// and, in an encrypted set, has a number for a name.
-func (e *entry) isCopy() bool {
-	return e.Path == copyPath && !strings.HasPrefix(string(e.Digest), "sha512:")
 }

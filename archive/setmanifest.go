@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 
@@ -283,4 +284,10 @@ func comma(out *bufio.Writer, i int) {
 // the set manifest.
 func sum(id setID, d digest.Digest) []byte {
 	return fmt.Appendf(nil, "%s  %s\n", d.Encoded(), id.manifest())
+}
+
+// isCopy reports whether an entry is the copy of the set manifest, which is the last one of its volume
+// and, in an encrypted set, has a number for a name.
+func (e *entry) isCopy() bool {
+	return e.Path == copyPath && !strings.HasPrefix(string(e.Digest), "sha512:")
 }

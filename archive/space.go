@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"syscall"
 
+	"github.com/gantry-mirror/gantry/archive/parity"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/file/space"
 )
@@ -64,4 +65,20 @@ func (w *Writer) checkSpace() error {
 		needed += 2 * w.size
 	}
 	return space.CheckWith(w.opts.freeSpace, w.dir, needed+w.parityBytes())
+}
+
+func explainReadOnly(err error) error {
+	if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("the folder cannot be written to; is the disk read-only? %w", err)
+	}
+	return err
+}
+
+// parityBytes returns the size of all parity files.
+func (w *Writer) parityBytes() int64 {
+	if w.opts.Redundancy == 0 {
+		return 0
+	}
+	l := parityLayout(w.set, "")
+	return int64(parity.Count(len(l.Sizes), w.opts.Redundancy)) * l.FileSize()
 }

@@ -1,9 +1,11 @@
 package archive
 
 import (
+	"archive/tar"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"io"
 
 	"github.com/opencontainers/go-digest"
 )
@@ -99,4 +101,34 @@ func frame(entries []entry) digest.Digest {
 	}
 	h.Write(zeros[:])
 	return digest.NewDigest(digest.SHA256, h)
+}
+
+// eachFile calls do for each file of a volume until that returns false, and reads no content.
+func eachFile(f io.ReaderAt, size int64, limit int, do func(tarFile) bool) error {
+	section := io.NewSectionReader(f, 0, size)
+	for in, n := tar.NewReader(section), 0; ; n++ {
+		h, err := in.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if n == limit {
+			return fmt.Errorf("it has more than %d files", limit)
+		}
+		at, err := section.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return err
+		}
+		if !do(tarFile{h.Name, at, h.Size}) {
+			return nil
+		}
+	}
+}
+
+// A tarFile is a file in a volume, as its header describes it.
+type tarFile struct {
+	path         string
+	offset, size int64
 }

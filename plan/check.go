@@ -147,11 +147,6 @@ func (r Release) checkImage(img *Image) error {
 	return nil
 }
 
-// isAt reports whether the image gets this tag in this repository.
-func (img *Image) isAt(repository, tag string) bool {
-	return img.Repository == repository && slices.Contains(img.Tags, tag)
-}
-
 // checkUpdatePath returns an error if the path has a gap, or a release that is not known.
 func checkUpdatePath(u UpdatePath, known map[string]bool) error {
 	at := u.From

@@ -18,6 +18,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -257,4 +258,9 @@ type Manifest struct {
 type Blob struct {
 	Digest digest.Digest `json:"digest"`
 	Size   int64         `json:"size"`
+}
+
+// isAt reports whether the image gets this tag in this repository.
+func (img *Image) isAt(repository, tag string) bool {
+	return img.Repository == repository && slices.Contains(img.Tags, tag)
 }

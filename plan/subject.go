@@ -76,21 +76,6 @@ func (p *Plan) sourceOfSubject(img *Image) string {
 	return ""
 }
 
-// WithoutSignatures returns the plan without images that belong to others: signatures, attestations,
-// bills of materials and other referrers. It has no OpenPGP signatures of images either.
-func (p *Plan) WithoutSignatures() (*Plan, error) {
-	q := *p
-	q.Images = slices.DeleteFunc(slices.Clone(p.Images), func(img Image) bool { return img.Kind.Belongs() })
-	q.Missing = slices.DeleteFunc(slices.Clone(p.Missing), func(m Missing) bool { return m.Kind.Belongs() })
-	for i := range q.Images {
-		q.Images[i].Signatures = nil
-	}
-	if len(q.Images) == len(p.Images) && len(q.Missing) == len(p.Missing) {
-		return &q, nil
-	}
-	return &q, q.gather(p.Manifests, p.Blobs)
-}
-
 // A place is a manifest in a repository.
 type place struct {
 	repository string

@@ -189,18 +189,6 @@ func NewerImport(ws *state.Workspace, mirror string, set archive.SetInfo) (int, 
 	return 0, nil
 }
 
-// neverImported returns the sets that the archive builds on and that were never imported, as far as
-// the workspace knows.
-func (c *Import) neverImported() []state.SetRef {
-	var unknown []state.SetRef
-	for _, b := range c.Archive.Selected().BuildsOn {
-		if c.receipt == nil || !c.receipt.Imported(b) {
-			unknown = append(unknown, b)
-		}
-	}
-	return unknown
-}
-
 // has reports whether content can be read from the archive.
 func (c *Import) has(desc ocispec.Descriptor) bool {
 	return c.Archive.CheckContent(desc) == nil && !c.lacksBases(desc)
@@ -235,4 +223,38 @@ func (c *Import) missingContent(ctx context.Context, p *plan.Plan) ([]ocispec.De
 		return nil, err
 	}
 	return mirror.MissingContent(ctx, p, registry, c.has, mirror.Options{Streams: c.site.Streams, MountFrom: c.site.MountFrom})
+}
+
+// mirrorEmptied reports whether the mirror has none of the images whose manifests the archive
+// leaves out. It requests a few. The mirror was emptied since the last import then, or images go to
+// other repositories than before. If the mirror lost only some images, copying them fails later.
+func (c *Import) mirrorEmptied(ctx context.Context, p *plan.Plan) (bool, error) {
+	if c.site == nil || c.site.CheckBlobs || len(c.Archive.Selected().BuildsOn) == 0 {
+		return false, nil // such a run requests every blob, and its receipt lists what remains
+	}
+	left := map[digest.Digest]ocispec.Descriptor{}
+	for _, m := range p.Manifests {
+		if desc := (ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size}); !c.has(desc) {
+			left[m.Digest] = desc
+		}
+	}
+	if len(left) == 0 {
+		return false, nil
+	}
+	registry, err := c.site.Registry(p)
+	if err != nil {
+		return false, err
+	}
+	asked := 0
+	for _, img := range p.Images {
+		desc, ok := left[img.Digest]
+		if !ok || img.Repository == "" || asked == emptiedSample {
+			continue
+		}
+		asked++
+		if has, err := registry.HasManifest(ctx, img.Repository, "", desc); has || err != nil {
+			return false, context.Cause(ctx) // another error occurs again when the image is copied
+		}
+	}
+	return asked > 0, nil
 }

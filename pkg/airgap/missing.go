@@ -2,7 +2,6 @@ package airgap
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,46 +14,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/state"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // emptiedSample is the number of images that are requested to find out whether a mirror was
 // emptied.
 const emptiedSample = 3
-
-// mirrorEmptied reports whether the mirror has none of the images whose manifests the archive
-// leaves out. It requests a few. The mirror was emptied since the last import then, or images go to
-// other repositories than before. If the mirror lost only some images, copying them fails later.
-func (c *Import) mirrorEmptied(ctx context.Context, p *plan.Plan) (bool, error) {
-	if c.site == nil || c.site.CheckBlobs || len(c.Archive.Selected().BuildsOn) == 0 {
-		return false, nil // such a run requests every blob, and its receipt lists what remains
-	}
-	left := map[digest.Digest]ocispec.Descriptor{}
-	for _, m := range p.Manifests {
-		if desc := (ocispec.Descriptor{MediaType: m.MediaType, Digest: m.Digest, Size: m.Size}); !c.has(desc) {
-			left[m.Digest] = desc
-		}
-	}
-	if len(left) == 0 {
-		return false, nil
-	}
-	registry, err := c.site.Registry(p)
-	if err != nil {
-		return false, err
-	}
-	asked := 0
-	for _, img := range p.Images {
-		desc, ok := left[img.Digest]
-		if !ok || img.Repository == "" || asked == emptiedSample {
-			continue
-		}
-		asked++
-		if has, err := registry.HasManifest(ctx, img.Repository, "", desc); has || err != nil {
-			return false, context.Cause(ctx) // another error occurs again when the image is copied
-		}
-	}
-	return asked > 0, nil
-}
 
 // absentSets returns the sets that an archive builds on and that are in none of its folders, in
 // ascending order.
@@ -194,4 +158,16 @@ func missingText(missing []ocispec.Descriptor) string {
 		size += desc.Size
 	}
 	return fmt.Sprintf("%d manifests and blobs (%s), such as %s, are", len(missing), progress.Bytes(size), missing[0].Digest)
+}
+
+// neverImported returns the sets that the archive builds on and that were never imported, as far as
+// the workspace knows.
+func (c *Import) neverImported() []state.SetRef {
+	var unknown []state.SetRef
+	for _, b := range c.Archive.Selected().BuildsOn {
+		if c.receipt == nil || !c.receipt.Imported(b) {
+			unknown = append(unknown, b)
+		}
+	}
+	return unknown
 }

@@ -7,43 +7,11 @@ import (
 	"hash"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
-	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
-
-// minProgress is how many further bytes of a broken blob must be read for its attempts to be
-// counted anew.
-const minProgress = 1 << 20
-
-// attempts counts the attempts of something that progresses in bytes.
-type attempts struct {
-	n         int   // since progress was last made
-	from      int64 // the offset of that
-	successes int64 // the count of the host's breaker at the first failure since
-
-	// For how long the network was silent or slow since, and what the server had sent before.
-	silent, slow time.Duration
-	heard        int64
-}
-
-// next waits before the next attempt, after one that ended with err at an offset, or returns the
-// error that ends all attempts.
-func (t *attempts) next(ctx context.Context, c *Client, err error, at int64) error {
-	if ctx.Err() != nil {
-		return interrupted(ctx, err)
-	}
-	if at-t.from >= minProgress {
-		*t = attempts{from: at}
-	}
-	err = c.waitToRetry(ctx, err, t)
-	t.n++
-	return err
-}
 
 // Blob opens a blob of repo for reading once, from offset, 0 to its size, to its end. The reader
 // checks the length and, from offset 0, the digest: if they differ from desc, the last bytes are
@@ -118,104 +86,6 @@ type blob struct {
 	off      int64         // the current offset
 	attempts attempts
 	err      error // the final error; io.EOF if all is correct
-}
-
-func (b *blob) request(method, op string) *request {
-	if b.file != nil {
-		return b.file.request(method)
-	}
-	return &request{
-		op: op + " " + b.desc.Digest.String(), kind: "blob", method: method, repo: b.at.ref.Path,
-		scopes:    []string{pull(b.at.ref.Path)},
-		path:      "/v2/" + b.at.ref.Path + "/blobs/" + b.desc.Digest.String(),
-		header:    http.Header{},
-		hasStream: b.hasStream,
-	}
-}
-
-// open requests the rest of the blob.
-func (b *blob) open(ctx context.Context) error {
-	r := b.request(http.MethodGet, "reading the blob")
-	if b.off > 0 {
-		// Both ends: some registries do not support a range without the second.
-		r.header.Set("Range", fmt.Sprintf("bytes=%d-%d", b.off, b.desc.Size-1))
-		if b.version != "" {
-			r.header.Set("If-Range", b.version)
-		}
-	}
-	resp, err := b.at.h.do(ctx, r)
-	if err == nil && b.off > 0 && b.rangeRefused(resp) {
-		drain(resp.Body)
-		r.header.Del("Range")
-		r.header.Del("If-Range")
-		resp, err = b.at.h.do(ctx, r)
-	}
-	if err != nil {
-		return err
-	}
-	if b.version != "" && resp.StatusCode == http.StatusOK {
-		_ = resp.Body.Close()
-		return b.at.h.failure(r, ErrChanged)
-	}
-	rest, total := b.desc.Size, b.desc.Size
-	b.ends = b.desc.Size
-	switch {
-	case resp.StatusCode == http.StatusPartialContent && r.header.Get("Range") != "":
-		rest -= b.off
-		if _, said := contentRange(resp); said >= 0 {
-			total = said
-		}
-		if n := resp.ContentLength; n > 0 && n < rest {
-			rest, b.ends = n, b.off+n // less than requested: the next request continues there
-		}
-	case resp.StatusCode != http.StatusOK:
-		return b.at.h.refusal(r, resp)
-	}
-	if resp.ContentLength >= 0 && resp.ContentLength != rest {
-		total = resp.ContentLength + b.desc.Size - rest
-	}
-	if total != b.desc.Size {
-		_ = resp.Body.Close()
-		return b.at.h.failure(r, fmt.Errorf("the server has %d bytes of it and %d were expected: %w", total, b.desc.Size, ErrMismatch))
-	}
-	if resp.StatusCode == http.StatusOK && b.off > 0 {
-		// The registry ignores Range: skip what was already read.
-		if _, err := io.CopyN(io.Discard, resp.Body, b.off); err != nil {
-			_ = resp.Body.Close()
-			return b.at.h.broken(r, err)
-		}
-	}
-	b.body, b.version = resp.Body, ""
-	if b.file != nil && b.file.validator == "" {
-		b.file.validator = validatorOf(resp)
-	}
-	return nil
-}
-
-// rangeRefused reports whether the blob has to be requested completely: no such range, or another
-// one.
-func (b *blob) rangeRefused(resp *http.Response) bool {
-	if resp.StatusCode == http.StatusPartialContent {
-		first, _ := contentRange(resp)
-		return first != b.off
-	}
-	return resp.StatusCode == http.StatusRequestedRangeNotSatisfiable
-}
-
-// contentRange parses "bytes 100-199/200": the first byte is 100 and the size 200; -1 means
-// unknown.
-func contentRange(resp *http.Response) (first, total int64) {
-	s, _ := strings.CutPrefix(resp.Header.Get("Content-Range"), "bytes ")
-	part, length, _ := strings.Cut(s, "/")
-	begin, _, dash := strings.Cut(part, "-")
-	first, err := strconv.ParseInt(begin, 10, 64)
-	if err != nil || !dash || first < 0 {
-		return -1, -1
-	}
-	if total, err = strconv.ParseInt(length, 10, 64); err != nil {
-		total = -1
-	}
-	return first, total
 }
 
 // Verifies reports whether the bytes are compared with desc, so that they need not be hashed again.

@@ -115,17 +115,3 @@ func (t *trouble) ended(now time.Time) (away time.Duration, back bool) {
 	away, t.since, t.recovered = now.Sub(t.since), time.Time{}, true
 	return away, true
 }
-
-// maxWait returns how long a request may wait for all of its retries, if the registry sends no
-// Retry-After.
-func (r Retry) maxWait() time.Duration {
-	var all time.Duration
-	for n := range r.times() {
-		if r.Delay > 0 {
-			all += r.Delay
-		} else {
-			all += min(firstDelay<<min(n, 10), maxDelay)
-		}
-	}
-	return all.Round(time.Second)
-}

@@ -19,7 +19,6 @@
 package remote
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -250,21 +249,4 @@ func (c *Client) host(name string, insecure bool) (*host, error) {
 	}
 	c.hosts[key] = h
 	return h, nil
-}
-
-// dialedName returns the host that a host of references is dialed as.
-func dialedName(name string) string {
-	if name == "docker.io" {
-		return "registry-1.docker.io"
-	}
-	return name
-}
-
-// maxStreams returns the limit of concurrent requests to a host.
-func (c *Client) maxStreams(name string) int {
-	own := c.o.Limits.For(name).Streams
-	if own > 0 && c.o.Streams > 0 {
-		return min(own, c.o.Streams)
-	}
-	return cmp.Or(own, c.o.Streams, MaxStreams)
 }

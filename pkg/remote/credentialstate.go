@@ -2,7 +2,8 @@ package remote
 
 import (
 	"context"
-	"errors"
+	"encoding/base64"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 
@@ -29,48 +30,6 @@ func (h *host) credentialState(cred keychain.Credential) *credentialState {
 	return p
 }
 
-// sendCredential sends r, which contains the secret of cred. Its refusal is an error, also for all
-// later requests.
-func (h *host) sendCredential(ctx context.Context, cred keychain.Credential, r *request, authorization string) (*http.Response, error) {
-	if cred.Anonymous() {
-		return h.roundTrip(ctx, r, authorization)
-	}
-	p := h.credentialState(cred)
-	if p.accepted.Load() {
-		return h.roundTrip(ctx, r, authorization)
-	}
-	if err := p.gate.enter(ctx); err != nil {
-		return nil, err
-	}
-	if p.accepted.Load() {
-		p.gate.leave()
-		return h.roundTrip(ctx, r, authorization)
-	}
-	defer p.gate.leave()
-	if p.refused != nil {
-		e := *p.refused
-		e.Op, e.Repository = r.op, r.repo
-		return nil, permanentError{&e}
-	}
-	resp, err := h.roundTrip(ctx, r, authorization)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case resp.StatusCode == http.StatusForbidden, temporary(resp.StatusCode):
-		// This says nothing about the secret.
-	case resp.StatusCode != http.StatusUnauthorized:
-		p.accepted.Store(true)
-	case r.kind == "token" || bestChallenge(resp.Header.Values("WWW-Authenticate")).scheme != "bearer":
-		e := h.refusal(r, resp)
-		if !errors.Is(e, ErrDenied) { // that is about one repository
-			p.refused = e
-		}
-		return nil, permanentError{e}
-	}
-	return resp, nil
-}
-
 // deniesRepository reports whether a 401 or 403 response concerns the repository of r, not the
 // credential.
 func (h *host) deniesRepository(ctx context.Context, r *request, status int) bool {
@@ -79,4 +38,30 @@ func (h *host) deniesRepository(ctx context.Context, r *request, status int) boo
 	}
 	cred, err := h.credential(context.WithoutCancel(ctx), r.repo)
 	return err == nil && !cred.Anonymous() && h.credentialState(cred).accepted.Load()
+}
+
+func (h *host) credential(ctx context.Context, path string) (keychain.Credential, error) {
+	if h.c.o.Keychain == nil {
+		return keychain.Credential{}, nil
+	}
+	cred, err := h.c.o.Keychain.Credential(ctx, h.name, path)
+	if err != nil {
+		return cred, permanentError{fmt.Errorf("finding credentials for %s: %w", h.name, err)}
+	}
+	return cred, nil
+}
+
+func basic(cred keychain.Credential) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(cred.Username+":"+cred.Password))
+}
+
+// passwordHeader returns the Authorization header of a server that is not a registry, or "".
+func passwordHeader(cred keychain.Credential) string {
+	switch {
+	case cred.RegistryToken != "":
+		return "Bearer " + cred.RegistryToken
+	case cred.Username != "" || cred.Password != "":
+		return basic(cred)
+	}
+	return ""
 }

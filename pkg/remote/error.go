@@ -115,3 +115,13 @@ func (f permanentError) Unwrap() error { return f.err }
 
 // notFound reports whether err means that the content does not exist.
 func notFound(err error) bool { return errors.Is(err, ErrNotFound) }
+
+// registryError returns the registry's error in err, nil if the source ended the upload.
+func registryError(err error) *Error {
+	var e *Error
+	var f permanentError
+	if errors.As(err, &f) || !errors.As(err, &e) {
+		return nil
+	}
+	return e
+}

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"net/http"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,25 +73,6 @@ func (c *Client) peerLocked(key peerKey) (*peer, error) {
 	p.sends = p.transport
 	c.peers[key] = p
 	return p, nil
-}
-
-// A dialed is the address of the last connection to a server.
-type dialed struct {
-	mu   sync.Mutex
-	addr netip.Addr // invalid if there was none, or a proxy made it
-	here bool       // on this machine
-}
-
-func (d *dialed) set(addr netip.Addr, here bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.addr, d.here = addr, here
-}
-
-func (d *dialed) get() (addr netip.Addr, here bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.addr, d.here
 }
 
 // mute has requests fail until a time, unless the server sends something before.

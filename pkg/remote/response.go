@@ -198,3 +198,15 @@ func withoutSecrets(s string, secrets ...string) string {
 	}
 	return signedQuery().ReplaceAllString(s, "$1?[redacted]")
 }
+
+// webLoginHint returns what to do if a server that is not a registry requires other credentials.
+func (h *host) webLoginHint(r *request) string {
+	file := h.c.o.Side.option("AuthFile")
+	switch {
+	case !r.credential.Anonymous():
+		return "correct the credentials for " + h.name + " in " + r.credential.Source
+	case strings.HasPrefix(r.url, "http:") && !h.loopback() && !h.insecure && !h.c.o.PlainHTTP:
+		return "use an https address: credentials are not sent over plain http, unless " + h.c.o.Side.option("SkipTLSVerify") + " is set"
+	}
+	return "add the user and password for " + h.name + " to the file that " + file + " names"
+}

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -161,30 +158,67 @@ func (h *host) worthRetry(e *Error, t *attempts, ok bool) bool {
 	return ok
 }
 
-// interrupted returns the cause of the context's end, with the error before it.
-func interrupted(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); !errors.Is(err, cause) {
-		return fmt.Errorf("%w (%v)", cause, err) //nolint:errorlint // the interruption decides, not what it interrupted
+// attempts counts the attempts of something that progresses in bytes.
+type attempts struct {
+	n         int   // since progress was last made
+	from      int64 // the offset of that
+	successes int64 // the count of the host's breaker at the first failure since
+
+	// For how long the network was silent or slow since, and what the server had sent before.
+	silent, slow time.Duration
+	heard        int64
+}
+
+// next waits before the next attempt, after one that ended with err at an offset, or returns the
+// error that ends all attempts.
+func (t *attempts) next(ctx context.Context, c *Client, err error, at int64) error {
+	if ctx.Err() != nil {
+		return interrupted(ctx, err)
 	}
+	if at-t.from >= minProgress {
+		*t = attempts{from: at}
+	}
+	err = c.waitToRetry(ctx, err, t)
+	t.n++
 	return err
 }
 
-// temporary reports whether a status is worth a retry. 501 is permanent.
-func temporary(status int) bool {
-	return status == http.StatusRequestTimeout || status == http.StatusTooManyRequests ||
-		status >= 500 && status != http.StatusNotImplemented
+// minProgress is how many further bytes of a broken blob must be read for its attempts to be
+// counted anew.
+const minProgress = 1 << 20
+
+// waitedEnough records that a request ended with e because the network was silent or slow, and
+// reports whether it is retried no more: after its first retry, and all in all after
+// Options.SilentTimeout without anything from the server. Then it mutes the server.
+func (t *attempts) waitedEnough(c *Client, e *Error) bool {
+	t.slow += e.slow
+	if e.silent > 0 && e.peer != nil {
+		if heard := e.peer.heard.Load(); heard != t.heard {
+			t.heard, t.silent = heard, 0
+		}
+		t.silent += e.silent
+	}
+	if t.n == 0 {
+		return false
+	}
+	if e.silent > 0 && t.silent >= c.o.SilentTimeout {
+		e.Hint = "check the server, and the firewalls and proxies on the way; if it only takes long, raise Options.SilentTimeout"
+		e.peer.mute(c.o.Clock.Now().Add(c.idle()))
+		return true
+	}
+	return e.slow > 0 && t.slow >= c.o.SilentTimeout
 }
 
-// retryAfter parses a Retry-After header: seconds or an HTTP date (RFC 9110, 10.2.3). 0 means none.
-func retryAfter(value string, now time.Time) time.Duration {
-	value = strings.TrimSpace(value)
-	if s, err := strconv.ParseUint(value, 10, 32); err == nil {
-		return time.Duration(s) * time.Second
-	} else if errors.Is(err, strconv.ErrRange) {
-		return maxRetryAfter
+// maxWait returns how long a request may wait for all of its retries, if the registry sends no
+// Retry-After.
+func (r Retry) maxWait() time.Duration {
+	var all time.Duration
+	for n := range r.times() {
+		if r.Delay > 0 {
+			all += r.Delay
+		} else {
+			all += min(firstDelay<<min(n, 10), maxDelay)
+		}
 	}
-	if t, err := http.ParseTime(value); err == nil {
-		return max(t.Sub(now), 0)
-	}
-	return 0
+	return all.Round(time.Second)
 }

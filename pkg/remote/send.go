@@ -3,6 +3,7 @@ package remote
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,148 +16,6 @@ import (
 
 // maxHops limits the redirects of one request.
 const maxHops = 10
-
-// A request is what is sent to a host, once or again after a failure.
-type request struct {
-	op     string // for errors: "reading the manifest v1"
-	kind   string // for Stats
-	method string
-	repo   string   // repository path at this host; "" for none
-	scopes []string // what a token has to allow
-	url    string   // absolute; "" if path is set
-	path   string   // "/v2/…" below the host
-	header http.Header
-
-	body []byte // a small body, or …
-	form string // … one that is sent to one address only, or …
-	// … a stream of size bytes. It is opened when the request gets a connection.
-	open func(context.Context) (*sourceBody, error)
-	size int64
-
-	cuts int // of the limit of streams when it is sent
-
-	// hasStream: the caller already has a stream at the host.
-	hasStream bool
-
-	// sending, if set, is called before each time that it is sent.
-	sending func()
-
-	// grace is for how long an exchange that was sent completely may continue when its context
-	// ends: the response saves finding out the result later.
-	grace time.Duration
-
-	// storing is for how long the registry may be silent after the last byte of the body; less than
-	// for other responses means as long as for these.
-	storing time.Duration
-
-	// foreign: the URL is not the registry's API, and its responses may not be meant for the user.
-	// do requests it without credentials.
-	foreign bool
-
-	// authenticated: the URL is foreign, and the credential is sent to its host, if there is one.
-	authenticated bool
-	credential    keychain.Credential
-
-	// stays: redirects are not followed.
-	stays bool
-}
-
-// do sends r when a stream at the host is free, with the authorization that the host requires. The
-// stream is free again when the body of the response is closed. Responses of any status are
-// returned; err is for requests without a response.
-func (h *host) do(ctx context.Context, r *request) (*http.Response, error) {
-	release := func() {}
-	if !r.hasStream {
-		if err := h.streams.acquire(ctx); err != nil {
-			return nil, err
-		}
-		release = h.streams.release
-	}
-	resp, err := h.send(ctx, r)
-	if err != nil {
-		release()
-		return nil, err
-	}
-	body := resp.Body.(*responseBody)
-	h.adapt(r, resp, body.watch.took)
-	body.done = release
-	return resp, nil
-}
-
-// adapt adapts the limit of streams and the pace to a response.
-func (h *host) adapt(r *request, resp *http.Response, took time.Duration) {
-	now := h.c.o.Clock.Now()
-	h.noteTime(now, resp)
-	cut := h.streams.answered(now, h.stats.moved(), r, resp.StatusCode, took)
-	switch {
-	case resp.StatusCode != http.StatusTooManyRequests:
-		h.pace.answered(now)
-	case cut:
-		h.pace.refused(now)
-	}
-}
-
-// send probes, authorizes and sends. A response 401 may mean that the token expired or that the
-// repository requires more scopes: there is one more attempt, with what the response requires.
-// Tokens from before that response may have expired like the first and do not count.
-func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
-	if r.foreign {
-		if err := h.admit(ctx); err != nil {
-			return nil, err
-		}
-		r.cuts = h.streams.cuts()
-		return h.sendCredential(ctx, r.credential, r, passwordHeader(r.credential))
-	}
-	if err := h.probe(ctx); err != nil {
-		return nil, err
-	}
-	if r.url == "" {
-		r.url = h.base() + r.path
-	}
-	first, last := true, 0 // the number of the last token at the first refusal
-	for {
-		// Before the token is fetched, which must not expire meanwhile.
-		if err := h.admit(ctx); err != nil {
-			return nil, err
-		}
-		r.cuts = h.streams.cuts()
-		t, err := h.authorize(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		resp, err := h.sendCredential(ctx, t.credential, r, t.header)
-		old := 0 < t.number && t.number <= last
-		if err != nil || resp.StatusCode != http.StatusUnauthorized || !first && !old || !h.learnChallenge(r, resp, t.header) {
-			return resp, err
-		}
-		drain(resp.Body)
-		if issued := h.dropTokens(r.repo, t.number); first {
-			first, last = false, issued
-		}
-	}
-}
-
-// learnChallenge records the challenge of a 401 and reports whether another attempt may succeed.
-func (h *host) learnChallenge(r *request, resp *http.Response, authorization string) bool {
-	if u, err := url.Parse(h.base()); err != nil || !sameHost(u, resp.Request.URL) {
-		return false
-	}
-	ch := bestChallenge(resp.Header.Values("WWW-Authenticate"))
-	if ch.scheme == "" || ch.scheme == "basic" && authorization != "" {
-		return false
-	}
-	if scope := ch.params["scope"]; scope != "" {
-		for s := range strings.FieldsSeq(scope) {
-			if !(token{scopes: r.scopes}).covers([]string{s}) && len(r.scopes) < 16 {
-				r.scopes = append(r.scopes, s)
-			}
-		}
-	}
-	h.mu.Lock()
-	h.challenge = ch
-	h.mu.Unlock()
-	return true
-}
 
 // roundTrip sends r as it is and follows redirects. Only the first host, if it is the one that r is
 // addressed to, receives the authorization.
@@ -312,4 +171,46 @@ func (h *host) prepare(ctx context.Context, w *watch, r *request, u *url.URL) (*
 		w.sent() // the upload was sent in other requests: now the registry joins it
 	}
 	return req.WithContext(ctx), nil
+}
+
+// sendCredential sends r, which contains the secret of cred. Its refusal is an error, also for all
+// later requests.
+func (h *host) sendCredential(ctx context.Context, cred keychain.Credential, r *request, authorization string) (*http.Response, error) {
+	if cred.Anonymous() {
+		return h.roundTrip(ctx, r, authorization)
+	}
+	p := h.credentialState(cred)
+	if p.accepted.Load() {
+		return h.roundTrip(ctx, r, authorization)
+	}
+	if err := p.gate.enter(ctx); err != nil {
+		return nil, err
+	}
+	if p.accepted.Load() {
+		p.gate.leave()
+		return h.roundTrip(ctx, r, authorization)
+	}
+	defer p.gate.leave()
+	if p.refused != nil {
+		e := *p.refused
+		e.Op, e.Repository = r.op, r.repo
+		return nil, permanentError{&e}
+	}
+	resp, err := h.roundTrip(ctx, r, authorization)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case resp.StatusCode == http.StatusForbidden, temporary(resp.StatusCode):
+		// This says nothing about the secret.
+	case resp.StatusCode != http.StatusUnauthorized:
+		p.accepted.Store(true)
+	case r.kind == "token" || bestChallenge(resp.Header.Values("WWW-Authenticate")).scheme != "bearer":
+		e := h.refusal(r, resp)
+		if !errors.Is(e, ErrDenied) { // that is about one repository
+			p.refused = e
+		}
+		return nil, permanentError{e}
+	}
+	return resp, nil
 }

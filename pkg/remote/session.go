@@ -9,6 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
 // gracePeriod limits the requests that end an upload session, and the response to the one that
@@ -199,15 +204,30 @@ func (u *upload) deleteSession(ctx context.Context) error {
 	return nil
 }
 
-// withGrace returns a context that ends some time after ctx; grace returns how long when ctx ends.
-func withGrace(ctx context.Context, late func() time.Duration) (context.Context, context.CancelFunc) {
-	outer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		t := time.AfterFunc(late(), func() { cancel(context.Cause(ctx)) })
-		context.AfterFunc(outer, func() { t.Stop() })
-	})
-	return outer, func() {
-		stop()
-		cancel(nil)
+func (u *upload) request(method, op string) *request {
+	return &request{
+		op: op + " " + u.desc.Digest.String(), kind: "upload", method: method, repo: u.at.ref.Path,
+		scopes: []string{push(u.at.ref.Path)}, header: http.Header{},
 	}
+}
+
+// reached records how much of the blob the session has.
+func (u *upload) reached(off int64) {
+	u.off, u.best = off, max(u.best, off)
+}
+
+// CancelUpload asks a registry to delete an upload session that an earlier run left open, as
+// recorded in its SessionLog. An unknown session is not an error.
+func (c *Client) CancelUpload(ctx context.Context, repo reference.Reference, blob digest.Digest, location string) error {
+	at, err := c.destination(repo.Repository())
+	if err != nil {
+		return err
+	}
+	u := &upload{c: c, at: at, desc: ocispec.Descriptor{Digest: blob}}
+	to, err := at.h.resolveURL(location, location)
+	if err != nil {
+		return fmt.Errorf("canceling an upload to %s: %w", repo.Name(), err)
+	}
+	u.location, u.loggedLocation = to.String(), location
+	return u.cancel(ctx)
 }

@@ -1,15 +1,10 @@
 package remote
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"net"
 
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
-	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
 // A SessionLog records upload sessions for the run after one that was killed and could not cancel
@@ -29,22 +24,6 @@ type SessionLog interface {
 
 // LogSessions logs the sessions of all further uploads. It must be called before the first.
 func (c *Client) LogSessions(log SessionLog) { c.sessions = log }
-
-// CancelUpload asks a registry to delete an upload session that an earlier run left open, as
-// recorded in its SessionLog. An unknown session is not an error.
-func (c *Client) CancelUpload(ctx context.Context, repo reference.Reference, blob digest.Digest, location string) error {
-	at, err := c.destination(repo.Repository())
-	if err != nil {
-		return err
-	}
-	u := &upload{c: c, at: at, desc: ocispec.Descriptor{Digest: blob}}
-	to, err := at.h.resolveURL(location, location)
-	if err != nil {
-		return fmt.Errorf("canceling an upload to %s: %w", repo.Name(), err)
-	}
-	u.location, u.loggedLocation = to.String(), location
-	return u.cancel(ctx)
-}
 
 // requests has r, which asks for a session, recorded when it is sent. The caller calls the function
 // that it returns with the error of r, if no session was opened. Unless the error shows that the

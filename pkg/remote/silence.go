@@ -66,28 +66,6 @@ func handshakeTimedOut(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout() && err.Error() == "net/http: TLS handshake timeout"
 }
 
-// waitedEnough records that a request ended with e because the network was silent or slow, and
-// reports whether it is retried no more: after its first retry, and all in all after
-// Options.SilentTimeout without anything from the server. Then it mutes the server.
-func (t *attempts) waitedEnough(c *Client, e *Error) bool {
-	t.slow += e.slow
-	if e.silent > 0 && e.peer != nil {
-		if heard := e.peer.heard.Load(); heard != t.heard {
-			t.heard, t.silent = heard, 0
-		}
-		t.silent += e.silent
-	}
-	if t.n == 0 {
-		return false
-	}
-	if e.silent > 0 && t.silent >= c.o.SilentTimeout {
-		e.Hint = "check the server, and the firewalls and proxies on the way; if it only takes long, raise Options.SilentTimeout"
-		e.peer.mute(c.o.Clock.Now().Add(c.idle()))
-		return true
-	}
-	return e.slow > 0 && t.slow >= c.o.SilentTimeout
-}
-
 // silent returns an Error for a request to a server that was silent shortly before.
 func (h *host) silent(r *request, u *url.URL) *Error {
 	e := h.failure(r, fmt.Errorf("it sent nothing for %s and is not requested for another %s: %w", h.c.o.SilentTimeout, h.c.idle(), ErrUnreachable))

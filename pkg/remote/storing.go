@@ -94,3 +94,6 @@ func tcpOf(c net.Conn) *net.TCPConn {
 	}
 	return nil
 }
+
+// idle returns for how long a request may transfer nothing.
+func (c *Client) idle() time.Duration { return min(c.o.IdleTimeout, c.o.SilentTimeout) }

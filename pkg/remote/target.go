@@ -29,3 +29,18 @@ func (h *host) resolveURL(from, to string) (*url.URL, error) {
 	u.Fragment = ""
 	return u, nil
 }
+
+// sameHost reports whether two URLs have the same origin.
+func sameHost(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && a.Hostname() == b.Hostname() && port(a) == port(b)
+}
+
+func port(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "http":
+		return "80"
+	}
+	return "443"
+}

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,21 +59,6 @@ func (h *host) authorize(ctx context.Context, r *request) (authorization, error)
 		return authorization{header: "Bearer " + t.value, number: t.number}, nil
 	}
 	return authorization{}, nil
-}
-
-func basic(cred keychain.Credential) string {
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(cred.Username+":"+cred.Password))
-}
-
-func (h *host) credential(ctx context.Context, path string) (keychain.Credential, error) {
-	if h.c.o.Keychain == nil {
-		return keychain.Credential{}, nil
-	}
-	cred, err := h.c.o.Keychain.Credential(ctx, h.name, path)
-	if err != nil {
-		return cred, permanentError{fmt.Errorf("finding credentials for %s: %w", h.name, err)}
-	}
-	return cred, nil
 }
 
 // token returns a token with the scopes of r: one that is valid for a while, or a new one.
@@ -245,19 +229,4 @@ func parseToken(body []byte, now time.Time) (token, error) {
 	}
 	t.expires = now.Add(time.Duration(life * 0.9 * float64(time.Second)))
 	return t, nil
-}
-
-// sameHost reports whether two URLs have the same origin.
-func sameHost(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && a.Hostname() == b.Hostname() && port(a) == port(b)
-}
-
-func port(u *url.URL) string {
-	switch {
-	case u.Port() != "":
-		return u.Port()
-	case u.Scheme == "http":
-		return "80"
-	}
-	return "443"
 }

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -120,4 +121,21 @@ type proxyRefusal struct {
 
 func (p *proxyRefusal) Error() string {
 	return fmt.Sprintf("the proxy %s refused the connection with HTTP %d %s", p.proxy, p.status, http.StatusText(p.status))
+}
+
+// dialedName returns the host that a host of references is dialed as.
+func dialedName(name string) string {
+	if name == "docker.io" {
+		return "registry-1.docker.io"
+	}
+	return name
+}
+
+// maxStreams returns the limit of concurrent requests to a host.
+func (c *Client) maxStreams(name string) int {
+	own := c.o.Limits.For(name).Streams
+	if own > 0 && c.o.Streams > 0 {
+		return min(own, c.o.Streams)
+	}
+	return cmp.Or(own, c.o.Streams, MaxStreams)
 }

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -76,13 +75,6 @@ type upload struct {
 	brokeAt        time.Time // when a part last broke off or was refused
 	resumed        bool      // it broke and was continued
 	best           int64     // the highest off of all sessions
-}
-
-func (u *upload) request(method, op string) *request {
-	return &request{
-		op: op + " " + u.desc.Digest.String(), kind: "upload", method: method, repo: u.at.ref.Path,
-		scopes: []string{push(u.at.ref.Path)}, header: http.Header{},
-	}
 }
 
 // run is one attempt: it continues a broken session, or has the blob mounted, or opens a session,
@@ -188,19 +180,4 @@ func (u *upload) put(ctx context.Context) error {
 		return u.at.h.failure(r, fmt.Errorf("the registry stored it as %s: %w", named, ErrMismatch))
 	}
 	return nil
-}
-
-// registryError returns the registry's error in err, nil if the source ended the upload.
-func registryError(err error) *Error {
-	var e *Error
-	var f permanentError
-	if errors.As(err, &f) || !errors.As(err, &e) {
-		return nil
-	}
-	return e
-}
-
-// reached records how much of the blob the session has.
-func (u *upload) reached(off int64) {
-	u.off, u.best = off, max(u.best, off)
 }

@@ -84,9 +84,6 @@ func (w *watch) stop() {
 	w.h.stats.end(w.h.c.o.Clock.Now())
 }
 
-// idle returns for how long a request may transfer nothing.
-func (c *Client) idle() time.Duration { return min(c.o.IdleTimeout, c.o.SilentTimeout) }
-
 // tickBytes is how many bytes pass between two calls of tick.
 const tickBytes = 1 << 20
 
@@ -202,4 +199,17 @@ func readAll(resp *http.Response, limit int64) ([]byte, error) {
 		return nil, errTooLarge
 	}
 	return data, err
+}
+
+// withGrace returns a context that ends some time after ctx; grace returns how long when ctx ends.
+func withGrace(ctx context.Context, late func() time.Duration) (context.Context, context.CancelFunc) {
+	outer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		t := time.AfterFunc(late(), func() { cancel(context.Cause(ctx)) })
+		context.AfterFunc(outer, func() { t.Stop() })
+	})
+	return outer, func() {
+		stop()
+		cancel(nil)
+	}
 }

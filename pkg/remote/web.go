@@ -10,15 +10,10 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/redact"
-	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
 
 // web is the kind of requests to servers that are not registries.
 const web = "web"
-
-// page reports whether r is for a file, chart, graph or signature at an address that the user or a configuration named.
-// A call to the API of a registry's product is none.
-func (r *request) page() bool { return r.kind == web && !r.stays }
 
 // Get reads an http or https URL that does not belong to a registry, of at most limit bytes: an
 // update graph, a signature. accept is the Accept header; "" sends none. Retries, certificates,
@@ -113,27 +108,4 @@ func (h *host) page(ctx context.Context, u *url.URL, accept string, limit int64,
 // mayAuthenticate reports whether passwords may be sent to an address.
 func (h *host) mayAuthenticate(u *url.URL) bool {
 	return u.Scheme == "https" || h.loopback() || h.insecure || h.c.o.PlainHTTP
-}
-
-// passwordHeader returns the Authorization header of a server that is not a registry, or "".
-func passwordHeader(cred keychain.Credential) string {
-	switch {
-	case cred.RegistryToken != "":
-		return "Bearer " + cred.RegistryToken
-	case cred.Username != "" || cred.Password != "":
-		return basic(cred)
-	}
-	return ""
-}
-
-// webLoginHint returns what to do if a server that is not a registry requires other credentials.
-func (h *host) webLoginHint(r *request) string {
-	file := h.c.o.Side.option("AuthFile")
-	switch {
-	case !r.credential.Anonymous():
-		return "correct the credentials for " + h.name + " in " + r.credential.Source
-	case strings.HasPrefix(r.url, "http:") && !h.loopback() && !h.insecure && !h.c.o.PlainHTTP:
-		return "use an https address: credentials are not sent over plain http, unless " + h.c.o.Side.option("SkipTLSVerify") + " is set"
-	}
-	return "add the user and password for " + h.name + " to the file that " + file + " names"
 }

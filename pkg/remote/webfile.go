@@ -5,21 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
-	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
-
-// A webFile is a file at an http or https address that does not belong to a registry.
-type webFile struct {
-	h          *host
-	url        *url.URL
-	credential keychain.Credential
-	validator  string // of the first response
-}
 
 // webFile returns the file at an address, with the credential for its host and path, as GetAuthenticated
 // sends it.
@@ -39,13 +28,6 @@ func (c *Client) webFile(ctx context.Context, address string) (*webFile, error) 
 		}
 	}
 	return f, nil
-}
-
-func (f *webFile) request(method string) *request {
-	return &request{
-		op: "reading " + f.url.EscapedPath(), kind: web, method: method,
-		url: f.url.String(), header: http.Header{}, foreign: true, authenticated: true, credential: f.credential,
-	}
 }
 
 // WebFile is Blob for a file at an http or https address: it opens the file from an offset for reading
@@ -90,18 +72,6 @@ func (b *blob) Validator() string {
 
 // maxValidator is how many bytes a validator has at most; longer ones are not used.
 const maxValidator = 1 << 10
-
-// validatorOf returns what If-Range can have (RFC 9110, 13.1.5): a strong ETag, or else the time of the last change.
-func validatorOf(resp *http.Response) string {
-	v := resp.Header.Get("ETag")
-	if v == "" || strings.HasPrefix(v, "W/") {
-		v = resp.Header.Get("Last-Modified")
-	}
-	if len(v) > maxValidator {
-		return ""
-	}
-	return v
-}
 
 // WebSize returns the size of the file at an http or https address in bytes, or -1 if the server does not
 // send it. It sends HEAD, and GET to a server that does not answer that, or with 0; the body is not read.

@@ -127,14 +127,6 @@ func readTitles(catalogs []Catalog) ([]title, error) {
 	return titles, nil
 }
 
-// inTemplate adds the template's file to an error.
-func inTemplate(c Catalog, err error) error {
-	if c.Template == nil {
-		return err
-	}
-	return fmt.Errorf("reading targetCatalogSourceTemplate %s: %w", c.TemplateName, err)
-}
-
 // catalogSource returns the CatalogSource of c, with name and display as its defaults. The second
 // result is its namespace/name, the third are warnings about the template. all are the catalogs of the
 // mirror, to which olm.catalogImageTemplate may resolve.
@@ -166,11 +158,6 @@ func catalogSource(c Catalog, name, display string, all []Catalog) (text []byte,
 	t.metadata["namespace"], t.metadata["name"], _ = strings.Cut(id, "/")
 	text, err = yaml.Marshal(t.object)
 	return text, id, t.notes, err
-}
-
-// id returns the namespace/name of the CatalogSource. name is used if the template sets none.
-func (t *sourceTemplate) id(name string) string {
-	return cmp.Or(t.namespace, marketplace) + "/" + cmp.Or(t.name, name)
 }
 
 // extract makes the cluster serve the catalog with its own opm if the image contains none, or if the

@@ -227,3 +227,16 @@ func (c Catalog) CatalogSourceName() (string, error) {
 	}
 	return from.id(sourcePrefix + c.Name), nil
 }
+
+// inTemplate adds the template's file to an error.
+func inTemplate(c Catalog, err error) error {
+	if c.Template == nil {
+		return err
+	}
+	return fmt.Errorf("reading targetCatalogSourceTemplate %s: %w", c.TemplateName, err)
+}
+
+// id returns the namespace/name of the CatalogSource. name is used if the template sets none.
+func (t *sourceTemplate) id(name string) string {
+	return cmp.Or(t.namespace, marketplace) + "/" + cmp.Or(t.name, name)
+}

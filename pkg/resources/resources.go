@@ -29,7 +29,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -136,12 +135,4 @@ func Build(images []Image, catalogs []Catalog, opts Options) (files []File, note
 	notes = append(notes, moreNotes...)
 	slices.Sort(notes)
 	return files, slices.Compact(notes), nil
-}
-
-// hint returns suggest.Phrase as the end of a sentence.
-func hint(word string, candidates []string) string {
-	if p := suggest.Phrase(word, candidates); p != "" {
-		return "; " + p
-	}
-	return ""
 }

@@ -12,6 +12,8 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 )
 
 // catalogSourceSpec has the fields of a CatalogSource's spec whose types are checked
@@ -135,4 +137,21 @@ func goName(kind reflect.Kind) string {
 		return "an object"
 	}
 	return "a " + kind.String()
+}
+
+// hint returns suggest.Phrase as the end of a sentence.
+func hint(word string, candidates []string) string {
+	if p := suggest.Phrase(word, candidates); p != "" {
+		return "; " + p
+	}
+	return ""
+}
+
+// noteUnknown adds a note for each field of an object at path that is not known.
+func (t *template) noteUnknown(path string, object map[string]any, known []string) {
+	for _, field := range sortedKeys(object) {
+		if !slices.Contains(known, field) {
+			t.notes = append(t.notes, fmt.Sprintf("%s.%s is not a field of %s; the cluster will refuse or drop it%s", path, field, t.kind, hint(field, known)))
+		}
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
@@ -159,13 +158,4 @@ func (t *template) readMetadata() error {
 		}
 	}
 	return nil
-}
-
-// noteUnknown adds a note for each field of an object at path that is not known.
-func (t *template) noteUnknown(path string, object map[string]any, known []string) {
-	for _, field := range sortedKeys(object) {
-		if !slices.Contains(known, field) {
-			t.notes = append(t.notes, fmt.Sprintf("%s.%s is not a field of %s; the cluster will refuse or drop it%s", path, field, t.kind, hint(field, known)))
-		}
-	}
 }

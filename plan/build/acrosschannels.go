@@ -197,9 +197,3 @@ func (c *releaseSelection) addRoute(r *channelRouter, route []channelStep) {
 		c.addPaths(step.channel, paths, reasonPath)
 	}
 }
-
-// warn adds a note that is printed at once, too.
-func (c *releaseSelection) warn(text string) {
-	c.notes = append(c.notes, text)
-	c.warnings = append(c.warnings, text)
-}

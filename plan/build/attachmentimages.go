@@ -84,19 +84,6 @@ func attach(ctx context.Context, graph *manifestGraph, images []plan.Image, cata
 	return w.attachedImages, plan.CheckTags(w.images)
 }
 
-// isReleaseImage reports whether clusters may require signatures of images of this kind.
-func isReleaseImage(k plan.ImageKind) bool {
-	return k == plan.ReleaseImage || k == plan.ComponentImage || k == plan.BootImage
-}
-
-// subjectsOf returns the repository in which an image may have signatures, or nil: built images have none.
-func (f *attachmentFinder) subjectsOf(img *plan.Image) *sourceRepository {
-	if img.Kind == plan.GraphImage || f.sources.Attachments == nil && !isReleaseImage(img.Kind) {
-		return nil
-	}
-	return f.repositoryOf(img.Source)
-}
-
 // addImage adds the manifests of an image to those whose attachments are looked for.
 func (f *attachmentFinder) addImage(img *plan.Image, of releasePolicies) {
 	r := f.subjectsOf(img)

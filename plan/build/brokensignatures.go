@@ -72,3 +72,11 @@ func (all rewrittenSet) notes(format manifest.Format) (notes []string) {
 	}
 	return notes
 }
+
+// subjectsOf returns the repository in which an image may have signatures, or nil: built images have none.
+func (f *attachmentFinder) subjectsOf(img *plan.Image) *sourceRepository {
+	if img.Kind == plan.GraphImage || f.sources.Attachments == nil && !isReleaseImage(img.Kind) {
+		return nil
+	}
+	return f.repositoryOf(img.Source)
+}

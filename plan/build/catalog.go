@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
+	"sigs.k8s.io/yaml"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
@@ -351,4 +352,16 @@ func reselect(ctx context.Context, c plan.Catalog, sources Sources, only func(pk
 		return nil, err
 	}
 	return r, r.filter()
+}
+
+// priority returns the priority of the CatalogSource for the mirror, which a template may set.
+func (r *selectedCatalog) priority() int {
+	var template struct {
+		Spec struct {
+			Priority int `json:"priority"`
+		} `json:"spec"`
+	}
+	// An invalid template is reported when it is filled in.
+	_ = yaml.Unmarshal([]byte(r.entry.Template), &template)
+	return template.Spec.Priority
 }

@@ -18,15 +18,6 @@ import (
 	"github.com/gantry-mirror/gantry/plan"
 )
 
-// ChartRepositories reads chart repositories over http and https.
-type ChartRepositories interface {
-	// Index reads the index of the repository at an address.
-	Index(ctx context.Context, address string) (*chart.Index, error)
-	// Archive reads an archive and the provenance file beside it. sha256 is its digest in hexadecimal
-	// as in the index, or "".
-	Archive(ctx context.Context, address, sha256 string) (*chart.Chart, error)
-}
-
 // A ChartRenderer renders charts. The error is a *render.Error if the chart, or what is set for it, is
 // wrong.
 type ChartRenderer interface {

@@ -26,20 +26,6 @@ var formatNames = map[manifest.Format]string{manifest.Docker: "Docker", manifest
 // formatHint is the hint for content that a format cannot express.
 const formatHint = "leave it out of the configuration, or mirror it to a registry that accepts its media types"
 
-// namedBy returns what names the digest of a requested image and cannot be changed, "" if only tags and the
-// filtered catalog name it.
-func (w *imageRequest) namedBy() string {
-	switch {
-	case w.digest == "" || w.kind == plan.BundleImage || w.kind == plan.CatalogImage:
-		return ""
-	case w.kind == plan.RelatedImage:
-		return "the manifests in the image of a bundle"
-	case slices.ContainsFunc(w.reasons, func(r plan.Reason) bool { return r.Chart != "" }):
-		return "a chart"
-	}
-	return "the configuration"
-}
-
 // refuseArtifacts returns an error if the format has no form for the charts and files of a configuration.
 func refuseArtifacts(format manifest.Format, charts helmCharts, files plannedFiles) error {
 	what := ""

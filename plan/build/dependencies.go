@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"slices"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
 )
@@ -67,18 +65,6 @@ func askers(needs []resolve.Dependency) string {
 		text += " and " + count(n, "other need", "other needs")
 	}
 	return text
-}
-
-// priority returns the priority of the CatalogSource for the mirror, which a template may set.
-func (r *selectedCatalog) priority() int {
-	var template struct {
-		Spec struct {
-			Priority int `json:"priority"`
-		} `json:"spec"`
-	}
-	// An invalid template is reported when it is filled in.
-	_ = yaml.Unmarshal([]byte(r.entry.Template), &template)
-	return template.Spec.Priority
 }
 
 // require adds bundles that others need, and reads their packages if they are only outlined.

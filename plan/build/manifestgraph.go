@@ -319,3 +319,14 @@ func (g *manifestGraph) recording(sources Sources) Sources {
 	sources.Images = recordingReader{sources.Images, g}
 	return sources
 }
+
+// withAttestations adds the attestations of the selected children of an index, and returns all in the
+// order of the index.
+func withAttestations(selected, children []ocispec.Descriptor) []ocispec.Descriptor {
+	isSelected := func(d digest.Digest) bool {
+		return slices.ContainsFunc(selected, func(c ocispec.Descriptor) bool { return c.Digest == d })
+	}
+	return slices.DeleteFunc(slices.Clone(children), func(c ocispec.Descriptor) bool {
+		return !isSelected(c.Digest) && !isSelected(digest.Digest(c.Annotations[attestationOf]))
+	})
+}

@@ -25,7 +25,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/plan"
@@ -187,31 +186,5 @@ func withTargets(catalogs []plan.Catalog, images []plan.Image) []plan.Catalog {
 	return all
 }
 
-// sortedNotes joins lists of notes: sorted, without duplicates and control characters.
-func sortedNotes(lists ...[]string) []string {
-	all := slices.Concat(lists...)
-	for i := range all {
-		all[i] = plan.CleanMessage(all[i])
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// count returns "1 image" or "2 images".
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // maxListed is the number of items that shortList lists.
 const maxListed = 5
-
-// shortList joins the first items and counts the others.
-func shortList(all []string) string {
-	if more := len(all) - maxListed; more > 0 {
-		return strings.Join(all[:maxListed], ", ") + fmt.Sprintf(" and %d more", more)
-	}
-	return strings.Join(all, ", ")
-}

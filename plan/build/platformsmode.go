@@ -10,32 +10,10 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // rewrites reports whether the catalog's images get smaller indexes.
 func (r *selectedCatalog) rewrites() bool { return r.op.PlatformsMode == imageset.PlatformsRewrite }
-
-// pinned returns why the digest of a requested image cannot change; nothing if only tags and the filtered
-// catalog name it. A cluster unpacks the bundle that the catalog names, and runs what the manifests
-// in the bundle name.
-func (w *imageRequest) pinned() []string {
-	switch {
-	case w.all:
-		return nil
-	case !w.rewrite && isReleaseImage(w.kind):
-		return []string{"a release names its digest"}
-	case !w.rewrite:
-		return []string{"another entry of the configuration keeps its digest"}
-	case w.digest == "" || w.kind == plan.BundleImage:
-		return nil
-	case w.kind == plan.RelatedImage:
-		return []string{"the manifests in the image of a bundle name its digest"}
-	case slices.ContainsFunc(w.reasons, func(r plan.Reason) bool { return r.Chart != "" }):
-		return []string{"a chart names its digest"}
-	}
-	return []string{"the configuration lists it by its digest"}
-}
 
 // smallerIndexes are the images of a plan after indexes were rewritten.
 type smallerIndexes struct {

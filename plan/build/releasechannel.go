@@ -276,3 +276,32 @@ func normalize(text string) string {
 	}
 	return text
 }
+
+// removeYoung removes releases that are too young from the graph.
+func (ch *channel) removeYoung(young map[string]string) {
+	if len(young) == 0 {
+		return
+	}
+	ch.young = map[string]string{}
+	ch.graph = ch.graph.Keep(func(n graph.Node) bool {
+		created, found := young[n.Payload]
+		if found {
+			ch.young[n.Version.String()] = created
+		}
+		return !found
+	})
+}
+
+// compareVersions orders versions that parse.
+func compareVersions(a, b string) int {
+	x, errX := semver.Parse(a)
+	y, errY := semver.Parse(b)
+	if errX != nil || errY != nil {
+		return strings.Compare(a, b)
+	}
+	return graph.Compare(x, y)
+}
+
+func higher(a *channel, i int, b *channel, j int) bool {
+	return graph.Compare(a.graph.Nodes[i].Version, b.graph.Nodes[j].Version) > 0
+}

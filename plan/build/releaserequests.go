@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/plan"
@@ -76,15 +75,6 @@ func (r platformReleases) addPayloadRequests(set *requestSet, p selectedRelease)
 
 // kubeVirtName is the name of the component that contains the disk image.
 const kubeVirtName = "kube-virt-container"
-
-// usesArch reports whether the mirrored part of a release, which is for one architecture or for all, is
-// also for machines of arch.
-func usesArch(cfg *imageset.Releases, of, arch release.Arch) bool {
-	if of != release.Multi {
-		return arch == of
-	}
-	return len(cfg.Platforms) == 0 || slices.ContainsFunc(cfg.Platforms, func(x imageset.Platform) bool { return x.Architecture == string(arch) })
-}
 
 // addGraphRequest requests the image of graph data.
 func (r platformReleases) addGraphRequest(set *requestSet) error {

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/payload"
 	"github.com/gantry-mirror/gantry/pkg/release/tools"
 	"github.com/gantry-mirror/gantry/plan"
@@ -39,4 +41,13 @@ func (r releaseReader) selectTools(p *payload.Payload) (list []plan.Tool, notes 
 	}
 	slices.SortFunc(list, func(a, b plan.Tool) int { return cmp.Compare(a.File, b.File) })
 	return list, notes, nil
+}
+
+// usesArch reports whether the mirrored part of a release, which is for one architecture or for all, is
+// also for machines of arch.
+func usesArch(cfg *imageset.Releases, of, arch release.Arch) bool {
+	if of != release.Multi {
+		return arch == of
+	}
+	return len(cfg.Platforms) == 0 || slices.ContainsFunc(cfg.Platforms, func(x imageset.Platform) bool { return x.Architecture == string(arch) })
 }

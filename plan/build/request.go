@@ -79,35 +79,6 @@ type imageRequests struct {
 	notes   []string
 }
 
-// requestImages returns the images that the catalogs, the releases, the charts and additionalImages name,
-// without those that blockedImages matches.
-func requestImages(cfg imageset.Mirror, catalogs []*selectedCatalog, releases platformReleases, charts helmCharts, listed []listedImage) (imageRequests, error) {
-	set := newRequestSet()
-	for _, c := range catalogs {
-		if err := c.addRequests(set); err != nil {
-			return imageRequests{}, err
-		}
-	}
-	notes, err := releases.addRequests(set)
-	if err != nil {
-		return imageRequests{}, err
-	}
-	notes = append(notes, charts.addRequests(set)...)
-	if err := set.addImages(listed); err != nil {
-		return imageRequests{}, err
-	}
-	notes = append(notes, charts.notesOnPossible(set, cfg.BlockedImages)...)
-	r := imageRequests{blocked: set.removeBlocked(cfg.BlockedImages), all: set.sorted()}
-	r.notes = slices.Concat(notes, notesOnBlockedParts(r.blocked))
-	if set.empty > 0 {
-		r.notes = append(r.notes, count(set.empty, "related image has", "related images have")+" an empty reference; skipped")
-	}
-	for ref := range set.unqualified {
-		r.notes = append(r.notes, fmt.Sprintf("image %s has no registry; docker.io is used", ref))
-	}
-	return r, nil
-}
-
 // A requestSet has one request for each source and target.
 type requestSet struct {
 	byKey       map[requestKey]*imageRequest
@@ -270,4 +241,44 @@ func blockedBy(patterns []imageset.Blocked, source, target string) (string, bool
 		}
 	}
 	return "", false
+}
+
+// isReleaseImage reports whether clusters may require signatures of images of this kind.
+func isReleaseImage(k plan.ImageKind) bool {
+	return k == plan.ReleaseImage || k == plan.ComponentImage || k == plan.BootImage
+}
+
+// namedBy returns what names the digest of a requested image and cannot be changed, "" if only tags and the
+// filtered catalog name it.
+func (w *imageRequest) namedBy() string {
+	switch {
+	case w.digest == "" || w.kind == plan.BundleImage || w.kind == plan.CatalogImage:
+		return ""
+	case w.kind == plan.RelatedImage:
+		return "the manifests in the image of a bundle"
+	case slices.ContainsFunc(w.reasons, func(r plan.Reason) bool { return r.Chart != "" }):
+		return "a chart"
+	}
+	return "the configuration"
+}
+
+// pinned returns why the digest of a requested image cannot change; nothing if only tags and the filtered
+// catalog name it. A cluster unpacks the bundle that the catalog names, and runs what the manifests
+// in the bundle name.
+func (w *imageRequest) pinned() []string {
+	switch {
+	case w.all:
+		return nil
+	case !w.rewrite && isReleaseImage(w.kind):
+		return []string{"a release names its digest"}
+	case !w.rewrite:
+		return []string{"another entry of the configuration keeps its digest"}
+	case w.digest == "" || w.kind == plan.BundleImage:
+		return nil
+	case w.kind == plan.RelatedImage:
+		return []string{"the manifests in the image of a bundle name its digest"}
+	case slices.ContainsFunc(w.reasons, func(r plan.Reason) bool { return r.Chart != "" }):
+		return []string{"a chart names its digest"}
+	}
+	return []string{"the configuration lists it by its digest"}
 }

@@ -1,13 +1,12 @@
 package build
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"sync"
-	"sync/atomic"
+	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
@@ -140,35 +139,6 @@ func selectCatalogs(ctx context.Context, sources Sources, ops []imageset.Operato
 	return catalogSelection{all: all, notes: notes}, err
 }
 
-// each calls do for 0 to n-1, a few at a time, and joins the errors in this order.
-func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	return eachOf(ctx, n, maxCatalogs, do)
-}
-
-// eachOf is each with a number of calls at the same time.
-func eachOf(ctx context.Context, n, jobs int, do func(ctx context.Context, i int) error) error {
-	problems := make([]error, n)
-	inTurn(n, jobs, func(i int) { problems[i] = do(ctx, i) })
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return errors.Join(problems...)
-}
-
-// inTurn calls do for 0 to n-1 in jobs goroutines. One goroutine for each call would grow its stack for each.
-func inTurn(n, jobs int, do func(i int)) {
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(n, jobs) {
-		group.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				do(int(i))
-			}
-		})
-	}
-	group.Wait()
-}
-
 // notesOnUnknownOperators returns notes on installed operators that no catalog of the configuration
 // contains.
 func notesOnUnknownOperators(read []*selectedCatalog, installed []imageset.Installed) []string {
@@ -179,4 +149,43 @@ func notesOnUnknownOperators(read []*selectedCatalog, installed []imageset.Insta
 		}
 	}
 	return notes
+}
+
+// leaveOutYoung reads when the images of the selected bundles were created, and selects again without those that are
+// too young. It reports whether there were any: then other bundles may be selected now. Bundles that the
+// configuration names and those that clusters run stay.
+func leaveOutYoung(ctx context.Context, all []*selectedCatalog, sources Sources, opts Options) (again bool, err error) {
+	if opts.youngest().IsZero() {
+		return false, nil
+	}
+	for _, r := range all {
+		found, err := r.findYoung(ctx, sources, opts)
+		if err != nil {
+			return false, err
+		}
+		if len(found) > 0 {
+			r.young = append(r.young, found...)
+			slices.SortFunc(r.young, func(a, b plan.YoungBundle) int {
+				return cmp.Or(strings.Compare(a.Package, b.Package), strings.Compare(a.Bundle, b.Bundle))
+			})
+			again = true
+		}
+	}
+	if !again {
+		for _, r := range all {
+			for _, l := range r.left {
+				for _, ch := range l.Needed {
+					opts.Warn(fmt.Sprintf("%s: package %q: channel %q keeps bundles that are younger than the minimum age, because it would not be valid without them", r.entry.Name(), l.Package, ch))
+				}
+			}
+		}
+		return false, nil
+	}
+	return true, each(ctx, len(all), func(_ context.Context, i int) error {
+		all[i].required = nil // they are resolved again
+		if err := all[i].dropYoung(); err != nil {
+			return err
+		}
+		return all[i].filter()
+	})
 }

@@ -3,7 +3,6 @@ package build
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -15,17 +14,6 @@ import (
 // attestationOf is the annotation with which buildkit names the image that an attestation in an index
 // describes (https://github.com/moby/buildkit/blob/master/docs/attestations/attestation-storage.md).
 const attestationOf = "vnd.docker.reference.digest"
-
-// withAttestations adds the attestations of the selected children of an index, and returns all in the
-// order of the index.
-func withAttestations(selected, children []ocispec.Descriptor) []ocispec.Descriptor {
-	isSelected := func(d digest.Digest) bool {
-		return slices.ContainsFunc(selected, func(c ocispec.Descriptor) bool { return c.Digest == d })
-	}
-	return slices.DeleteFunc(slices.Clone(children), func(c ocispec.Descriptor) bool {
-		return !isSelected(c.Digest) && !isSelected(digest.Digest(c.Annotations[attestationOf]))
-	})
-}
 
 // makeSmaller stores an index with the images that requests select, adds it to the graph, and returns
 // its digest.

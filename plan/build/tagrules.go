@@ -135,14 +135,6 @@ func applyTagRule(ctx context.Context, img imageset.Image, sources Sources, opts
 	return out, nil
 }
 
-// day returns a time as a date, or "" for none.
-func day(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.Format(time.DateOnly)
-}
-
 // nearestAge is the hint if only the ages of the images that matched exclude them: the youngest and the
 // oldest.
 func nearestAge(matched []tagrule.Tag, created map[string]time.Time) string {

@@ -1,11 +1,9 @@
 package build
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
@@ -13,59 +11,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/plan"
 )
-
-// youngest returns the time before which content must have been created, or zero if its age does not matter.
-func (o Options) youngest() time.Time {
-	if o.MinAge <= 0 {
-		return time.Time{}
-	}
-	return o.Now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -o.MinAge)
-}
-
-// tooYoung reports whether something was created too late. A zero time is unknown, and not too young.
-func (o Options) tooYoung(created time.Time) bool {
-	limit := o.youngest()
-	return !limit.IsZero() && !created.IsZero() && !created.Before(limit)
-}
-
-// leaveOutYoung reads when the images of the selected bundles were created, and selects again without those that are
-// too young. It reports whether there were any: then other bundles may be selected now. Bundles that the
-// configuration names and those that clusters run stay.
-func leaveOutYoung(ctx context.Context, all []*selectedCatalog, sources Sources, opts Options) (again bool, err error) {
-	if opts.youngest().IsZero() {
-		return false, nil
-	}
-	for _, r := range all {
-		found, err := r.findYoung(ctx, sources, opts)
-		if err != nil {
-			return false, err
-		}
-		if len(found) > 0 {
-			r.young = append(r.young, found...)
-			slices.SortFunc(r.young, func(a, b plan.YoungBundle) int {
-				return cmp.Or(strings.Compare(a.Package, b.Package), strings.Compare(a.Bundle, b.Bundle))
-			})
-			again = true
-		}
-	}
-	if !again {
-		for _, r := range all {
-			for _, l := range r.left {
-				for _, ch := range l.Needed {
-					opts.Warn(fmt.Sprintf("%s: package %q: channel %q keeps bundles that are younger than the minimum age, because it would not be valid without them", r.entry.Name(), l.Package, ch))
-				}
-			}
-		}
-		return false, nil
-	}
-	return true, each(ctx, len(all), func(_ context.Context, i int) error {
-		all[i].required = nil // they are resolved again
-		if err := all[i].dropYoung(); err != nil {
-			return err
-		}
-		return all[i].filter()
-	})
-}
 
 // findYoung returns the selected bundles that are too young and that were not known as such.
 func (r *selectedCatalog) findYoung(ctx context.Context, sources Sources, opts Options) ([]plan.YoungBundle, error) {

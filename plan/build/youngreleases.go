@@ -3,8 +3,6 @@ package build
 import (
 	"context"
 	"time"
-
-	"github.com/gantry-mirror/gantry/pkg/release/graph"
 )
 
 // chooseOld selects releases of the channels. As long as some of them are too young, it selects again without these:
@@ -51,19 +49,4 @@ func (c *chosenRelease) runs() bool {
 		}
 	}
 	return false
-}
-
-// removeYoung removes releases that are too young from the graph.
-func (ch *channel) removeYoung(young map[string]string) {
-	if len(young) == 0 {
-		return
-	}
-	ch.young = map[string]string{}
-	ch.graph = ch.graph.Keep(func(n graph.Node) bool {
-		created, found := young[n.Payload]
-		if found {
-			ch.young[n.Version.String()] = created
-		}
-		return !found
-	})
 }

@@ -61,12 +61,6 @@ func (c *Channel) detail(old, now *catalog.Channel, names []string) {
 	}
 }
 
-// sameEdges reports whether two entries have edges from the same bundles by the same members.
-func sameEdges(a, b catalog.Entry) bool {
-	return a.Replaces == b.Replaces && a.SkipRange == b.SkipRange &&
-		(slices.Equal(a.Skips, b.Skips) || slices.Equal(slices.Sorted(slices.Values(a.Skips)), slices.Sorted(slices.Values(b.Skips))))
-}
-
 // head returns the head of a channel, or its heads separated by ", ".
 func head(c *catalog.Channel) string {
 	return strings.Join(graph.Inspect(c.Entries).Heads, ", ")

@@ -122,3 +122,9 @@ func byName(entries []catalog.Entry) map[string]catalog.Entry {
 	}
 	return found
 }
+
+// sameEdges reports whether two entries have edges from the same bundles by the same members.
+func sameEdges(a, b catalog.Entry) bool {
+	return a.Replaces == b.Replaces && a.SkipRange == b.SkipRange &&
+		(slices.Equal(a.Skips, b.Skips) || slices.Equal(slices.Sorted(slices.Values(a.Skips)), slices.Sorted(slices.Values(b.Skips))))
+}

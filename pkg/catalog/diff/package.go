@@ -1,8 +1,6 @@
 package diff
 
-import (
-	"github.com/gantry-mirror/gantry/pkg/catalog"
-)
+import "github.com/gantry-mirror/gantry/pkg/catalog"
 
 // pkg compares a package of two catalogs. One of the two may be nil.
 func (d *Diff) pkg(before, after *catalog.Package) {
@@ -42,35 +40,6 @@ func raw(m *catalog.Meta) []byte {
 		return []byte("{}")
 	}
 	return m.Raw
-}
-
-// changed returns a Text, or nil if both sides are the same.
-func changed(before, after string) *Text {
-	if before == after {
-		return nil
-	}
-	return &Text{Old: before, New: after}
-}
-
-// explained returns the change of a member as a Text, and the members without it. If the two values
-// are equal, the difference has another cause and the member stays in the list.
-func explained(members []string, member, before, after string) (*Text, []string) {
-	text := changed(before, after)
-	if text == nil {
-		return nil, members
-	}
-	return text, without(members, member)
-}
-
-// without returns a list without one name.
-func without(names []string, name string) []string {
-	var left []string
-	for _, n := range names {
-		if n != name {
-			left = append(left, n)
-		}
-	}
-	return left
 }
 
 // others compares objects of other schemas.

@@ -1,7 +1,6 @@
 package installed
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -76,88 +75,6 @@ type metadata struct {
 	} `json:"annotations"`
 }
 
-// value reads one JSON value: an object, or a list whose objects are processed one by one.
-func (f *file) value(d *jsontext.Decoder) error {
-	if d.PeekKind() != jsontext.KindBeginObject {
-		return fmt.Errorf("it does not contain Kubernetes objects; print them with -o json: %s", wanted)
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	var o object
-	var list bool
-	var kindless []object
-	for d.PeekKind() != jsontext.KindEndObject {
-		name, err := d.ReadToken()
-		if err != nil {
-			return err
-		}
-		switch name.String() {
-		case "apiVersion":
-			err = decode(d, &o.APIVersion)
-		case "kind":
-			err = decode(d, &o.Kind)
-		case "metadata":
-			err = decode(d, &o.Metadata)
-		case "spec":
-			err = decode(d, &o.Spec)
-		case "status":
-			err = decode(d, &o.Status)
-		case "items":
-			list = true
-			kindless, err = f.items(d)
-		default:
-			err = d.SkipValue()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	if !list {
-		return f.take(o)
-	}
-	f.lists++
-	// The objects of a list of one kind, as the API returns it, have no kind. The list has it,
-	// often after the items.
-	for _, item := range kindless {
-		item.Kind, item.APIVersion = strings.TrimSuffix(o.Kind, "List"), o.APIVersion
-		if err := f.take(item); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// items processes the objects of a list that have a kind, and returns the others.
-func (f *file) items(d *jsontext.Decoder) (kindless []object, err error) {
-	switch d.PeekKind() {
-	case jsontext.KindNull:
-		return nil, d.SkipValue()
-	case jsontext.KindBeginArray:
-	default:
-		return nil, errors.New("the items of a list are not a list")
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return nil, err
-	}
-	for d.PeekKind() != jsontext.KindEndArray {
-		var o object
-		if err := decode(d, &o); err != nil {
-			return nil, err
-		}
-		if o.Kind == "" {
-			kindless = append(kindless, o)
-		} else if err := f.take(o); err != nil {
-			return nil, err
-		}
-	}
-	_, err = d.ReadToken()
-	return kindless, err
-}
-
 // decode reads the next value. The error has its position in the input.
 func decode(d *jsontext.Decoder, into any) error {
 	err := json.UnmarshalDecode(d, into)
@@ -202,47 +119,6 @@ func (o object) group() string {
 		return ""
 	}
 	return group
-}
-
-// take adds the operator or cluster of an object of a supported kind, and counts other objects.
-func (f *file) take(o object) error {
-	if f.taken++; f.taken > maxObjects {
-		return fmt.Errorf("it has more than %d objects; %s", maxObjects, wanted)
-	}
-	var r record
-	var counts bool
-	var err error
-	switch {
-	case o.Kind == kindCSV && o.group() == groupClassic:
-		r, counts, err = clusterServiceVersion(o)
-	case o.Kind == kindSubscription && o.group() == groupClassic:
-		r, counts, err = subscription(o)
-	case o.Kind == kindExtension && o.group() == groupV1:
-		r, counts, err = clusterExtension(o)
-	case o.Kind == kindClusterVersion && o.group() == groupConfig:
-		f.seen++
-		clusters, err := clusterVersions(f.name, o)
-		f.clusters = append(f.clusters, clusters...)
-		return cmp.Or(err, f.takeCondition(o))
-	case o.Kind == kindOperatorCondition && o.group() == groupClassic, o.Kind == kindClusterOperator && o.group() == groupConfig:
-		f.seen++
-		f.judged++
-		return f.takeCondition(o)
-	default:
-		if err := f.takeSource(o); err != nil {
-			return err
-		}
-		f.others[strings.TrimSpace(fmt.Sprintf("%s of %s", orUnknown(o.Kind), orUnknown(o.APIVersion)))]++
-		return nil
-	}
-	f.seen++
-	if err != nil || !counts {
-		return err
-	}
-	r.Origin = fmt.Sprintf("%s: %s %s", f.name, o.Kind, o.title())
-	r.file = f.name
-	f.found = append(f.found, r)
-	return nil
 }
 
 func orUnknown(s string) string {

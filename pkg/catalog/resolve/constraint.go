@@ -160,3 +160,12 @@ type withMessage struct {
 func (e withMessage) String() string {
 	return fmt.Sprintf("%s (message of the publisher: %s)", e.predicate, printable(e.message))
 }
+
+// enumerate joins words: "a", "a and b", "a, b and c".
+func enumerate(words []string, last string) string {
+	n := len(words)
+	if n < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:n-1], ", ") + " " + last + " " + words[n-1]
+}

@@ -25,7 +25,6 @@ package resolve
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
@@ -141,26 +140,6 @@ func (u Unsatisfied) String() string {
 // sameAs reports whether two dependencies differ only in their bundles.
 func (n Dependency) sameAs(other Dependency) bool {
 	return n.Catalog == other.Catalog && n.Package == other.Package && n.Requirement == other.Requirement
-}
-
-// merge adds a dependency to a list, or its bundles to the same dependency in the list.
-func merge(deps []Dependency, n Dependency) []Dependency {
-	for i := range deps {
-		if deps[i].sameAs(n) {
-			deps[i].Bundles = slices.Compact(append(deps[i].Bundles, n.Bundles...))
-			return deps
-		}
-	}
-	return append(deps, n)
-}
-
-// enumerate joins words: "a", "a and b", "a, b and c".
-func enumerate(words []string, last string) string {
-	n := len(words)
-	if n < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:n-1], ", ") + " " + last + " " + words[n-1]
 }
 
 // byPreference orders catalogs as OLM does: by priority, then name.

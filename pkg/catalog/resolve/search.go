@@ -215,3 +215,14 @@ func (r *round) addUnsatisfied(b *bundle, n *dependency, reason string) {
 	r.unsatisfiedAt[key] = len(r.result.Unsatisfied)
 	r.result.Unsatisfied = append(r.result.Unsatisfied, Unsatisfied{Dependency: dep, Reason: reason})
 }
+
+// merge adds a dependency to a list, or its bundles to the same dependency in the list.
+func merge(deps []Dependency, n Dependency) []Dependency {
+	for i := range deps {
+		if deps[i].sameAs(n) {
+			deps[i].Bundles = slices.Compact(append(deps[i].Bundles, n.Bundles...))
+			return deps
+		}
+	}
+	return append(deps, n)
+}

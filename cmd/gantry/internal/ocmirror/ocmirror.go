@@ -14,8 +14,6 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-
-	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
 // layout is the layout of files that Translate requests, unless the command line names another.
@@ -99,9 +97,4 @@ func Translate(args []string, o Options) (Command, error) {
 		c.Version = l.versionText()
 	}
 	return c, nil
-}
-
-// refuse returns an error about the command line.
-func refuse(hint, format string, args ...any) error {
-	return advice.New(advice.Input, hint, format, args...)
 }

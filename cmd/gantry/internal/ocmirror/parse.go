@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 )
 
@@ -259,4 +260,9 @@ func (v Verb) String() string {
 		}
 	}
 	return plural(all)
+}
+
+// refuse returns an error about the command line.
+func refuse(hint, format string, args ...any) error {
+	return advice.New(advice.Input, hint, format, args...)
 }
