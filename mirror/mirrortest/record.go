@@ -31,7 +31,7 @@ func (s *Site) Record(prefix, name string, plans ...*plan.Plan) {
 			s.T.Fatal(err)
 		}
 		record := mirror.NewRecord(p, names, &mirror.Report{}, nil)
-		revision := setrecord.Revision{Name: name, LastRun: time.Date(2026, 11, 1+i, 2, 0, 0, 0, time.UTC), From: setrecord.FromPlan}
+		revision := setrecord.Revision{Name: name, LastRun: time.Date(2026, 11, 1+i, 2, 0, 0, 0, time.UTC), From: setrecord.FromPlan, Content: site.ContentOf(p)}
 		if before, err = setrecord.Write(s.T.Context(), t.ImageSets(), session.Sources.Cache, revision, before, &record, p.Write); err != nil {
 			s.T.Fatal(err)
 		}

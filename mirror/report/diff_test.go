@@ -1,0 +1,108 @@
+package report_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/mirror/report"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/plan/selection"
+)
+
+// TestDiff compares configurations, plans, archives and image sets of a mirror with each other.
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	s := mirrortest.New(t, registrytest.Options{})
+	stanza := func(packages, images string) string {
+		return "  operators:\n  - catalog: registry.example.com/acme/operator-index:v4.20\n    packages: [" + packages + "]\n  additionalImages:\n" + images
+	}
+	const netcheck, gather = "  - name: images.example.net/tools/netcheck:1.4\n", "  - name: images.example.net/tools/must-gather:4.20\n"
+	isc, to := s.Config("ocp.yaml", stanza("{name: lantern}", netcheck)), s.Docker("ocp")
+	lock, _ := s.PlanFile(isc, "old.json")
+	s.Mirrored(isc, to)
+	disk := s.Exported(isc, "disk")
+	s.Mirrored(s.Config("edge.yaml", "  additionalImages:\n"+gather), to, func(o *mirroring.Options) { o.Workspace = s.Path("edge") })
+	compare := func(config, older, newer, name string) (*report.ContentDifference, error) {
+		return report.Diff(t.Context(), report.DiffOptions{Env: s.NewEnv(), Selection: selection.Selection{Config: config}, Old: older, New: newer, Name: name, Workspace: s.Workspace()})
+	}
+	for _, pair := range []struct{ config, older, newer string }{{isc, to, ""}, {isc, lock, ""}, {"", lock, to}, {"", to, disk}} {
+		if d, err := compare(pair.config, pair.older, pair.newer, ""); err != nil || !d.Empty() {
+			t.Errorf("%+v: %+v, %v", pair, d, err)
+		}
+	}
+
+	s.Config("ocp.yaml", stanza("{name: lantern}, {name: tidewater}", gather))
+	different := func(config, older, newer, name string) *report.ContentDifference {
+		t.Helper()
+		d, err := compare(config, older, newer, name)
+		if err != nil || d.Empty() {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		return d
+	}
+	d := different(isc, to, "", "")
+	if len(d.Catalogs) != 1 || len(d.Catalogs[0].Packages) != 1 || d.Catalogs[0].Packages[0].Name != "tidewater" || d.Catalogs[0].Packages[0].Change != "added" ||
+		d.NewBytes == 0 || d.RemovedBytes == 0 || len(d.Old.ImageSets) != 1 || d.Old.ImageSets[0].Name != "ocp" || d.Old.Kind != "mirror" || d.New.Kind != "configuration" {
+		t.Errorf("the difference is %+v", d)
+	}
+	refused := func(config, older, newer, name string, words ...string) {
+		t.Helper()
+		_, err := compare(config, older, newer, name)
+		mirrortest.Refused(t, err, advice.Input, words...)
+	}
+	// The last two revisions.
+	refused("", to, "", "", "several image sets: edge, ocp", "Options.Name")
+	refused("", to, "", "ocp", "only one revision")
+	s.Mirrored(isc, to)
+	revisions := different("", to, "", "ocp")
+	if revisions.Old.ImageSets[0].Revision != 1 || revisions.New.ImageSets[0].Revision != 2 || revisions.NewBytes != d.NewBytes || revisions.RemovedBytes != d.RemovedBytes {
+		t.Errorf("of the revisions, the difference is %+v, want the bytes of %+v", revisions, d)
+	}
+	// Only the other image set has must-gather in common.
+	if all := different("", to, lock, "edge"); len(all.Removed) != 1 || len(all.Old.ImageSets) != 1 {
+		t.Errorf("the difference is %+v", all)
+	}
+	refused(isc, to, "", "nosuch", "no record of the image set", "gantry status")
+	refused(isc, s.Docker("nothing"), "", "", "has no records")
+	refused("", s.Path("nosuch.json"), to, "", "nosuch.json")
+	refused("", lock, "", "", "nothing to compare")
+}
+
+// TestStatus lists the image sets of a mirror, also if the record of one cannot be read.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	s := mirrortest.New(t, registrytest.Options{})
+	_, day := s.PlanFile(s.Images("images.example.net/tools/netcheck:1.4"), "day.json")
+	_, more := s.PlanFile(s.Images("images.example.net/tools/netcheck:1.4", "images.example.net/tools/must-gather:4.20"), "more.json")
+	s.Record("ocp", "day", day, more)
+	s.Record("ocp", "night", day)
+	status := func(name string, revisions bool) (*report.MirrorState, error) {
+		e := s.NewEnv()
+		e.RetryTimes = -1
+		return report.Status(t.Context(), report.StatusOptions{Env: e, Mirror: s.Docker("ocp"), Name: name, Revisions: revisions})
+	}
+	all, err := status("", true)
+	if err != nil || len(all.ImageSets) != 2 || len(all.Pending) > 0 || all.Total.Images != 3 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if first := all.ImageSets[0]; first.Name != "day" || first.Number != 2 || first.Content.Images != 2 || len(first.Revisions) != 1 || first.Revisions[0].Content.Images != 1 {
+		t.Errorf("%+v", first)
+	}
+	if one, err := status("night", false); err != nil || len(one.ImageSets) != 1 || one.ImageSets[0].Name != "night" || len(one.ImageSets[0].Revisions) > 0 {
+		t.Errorf("%+v, %v", one, err)
+	}
+	s.Mirror.Script(registrytest.Rule{Path: "/manifests/night", Action: registrytest.Refuse(http.StatusInternalServerError, "UNKNOWN")})
+	rest, err := status("", false)
+	mirrortest.Refused(t, err, advice.Failure, "which writes its record again")
+	if rest == nil || len(rest.ImageSets) != 1 || rest.ImageSets[0].Name != "day" {
+		t.Errorf("%+v", rest)
+	}
+	s.Mirror.Script()
+	_, err = status("evening", false)
+	mirrortest.Refused(t, err, advice.Input, `"evening"`)
+	_, err = report.Status(t.Context(), report.StatusOptions{Env: s.NewEnv(), Mirror: "file:///disk"})
+	mirrortest.Refused(t, err, advice.Input, "docker://HOST[:PORT][/PREFIX]")
+}
