@@ -25,7 +25,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// The catalogs of testdata/zoo.txtar: their references, and their repositories in a mirror.
+// The catalogs of zoo.txtar: their references, and their repositories in a mirror.
 const (
 	zooRef   = "registry.example.com/zoo/operator-index:v4.20"
 	riverRef = "quay.example.org/river/operator-index:v4.20"
@@ -33,7 +33,7 @@ const (
 	river    = "river/operator-index"
 )
 
-// emptyFixture returns a fixture whose source is empty and replaces the hosts of testdata/zoo.txtar.
+// emptyFixture returns a fixture whose source is empty and replaces the hosts of zoo.txtar.
 func emptyFixture(t *testing.T, source *registrytest.Server) *fixture {
 	t.Helper()
 	notAgain(t)
@@ -53,13 +53,13 @@ func (w *fixture) standFor(hosts ...string) string {
 	return w.write("registries.conf", conf.String())
 }
 
-// newCatalogFixture returns a fixture with the content of testdata/zoo.txtar: its catalogs with all their
+// newCatalogFixture returns a fixture with the content of zoo.txtar of package mirrortest: its catalogs with all their
 // images, in the source and as folders, and its other files in the folder. The source is an
 // in-memory registry, which accepts this many images at once. The mirror is real.
 func newCatalogFixture(t *testing.T) *fixture {
 	t.Helper()
 	w := emptyFixture(t, registrytest.New(t, registrytest.Options{}))
-	archive, err := txtar.ParseFile("testdata/zoo.txtar")
+	archive, err := txtar.ParseFile("../../mirror/mirrortest/testdata/zoo.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}

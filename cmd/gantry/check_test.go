@@ -2,14 +2,11 @@ package main
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
-
-	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/release/proof"
+	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 )
 
 // A checkReport is the JSON of gantry check.
@@ -45,142 +42,52 @@ func (w *fixture) check(code int, args ...string) (string, checkReport) {
 	return o.stdout, r
 }
 
-// route returns the upgrade path of the first operator as text.
-func (r checkReport) route() string {
-	o := r.Upgrades.Operators[0]
-	text := o.Bundle + " " + o.Outcome
-	for _, h := range o.Routes[0].Hops {
-		text += " " + strings.TrimPrefix(h.To, "otter.") + "(" + h.Edge + ")"
-	}
-	return text
-}
-
-// TestCheck checks that the configuration, its plan in a workspace without the catalogs, and the
-// mirror give the same result.
-func TestCheck(t *testing.T) {
+// TestCheckOfPlatform checks the flags, the exit status and the text. Package check tests what is found.
+func TestCheckOfPlatform(t *testing.T) {
 	t.Parallel()
-	w := newCatalogFixture(t)
-	ask := []string{"--installed", w.path("csv.json"), "--cluster-version", "4.18.2"}
-	for _, tc := range []struct {
-		name, isc string
-		code      int
-		route     string
-	}{
-		{"heads", "heads.yaml", exitMismatch, "otter.v1.0.0 stranded"},
-		{"closed", "closed.yaml", exitOK, "otter.v1.0.0 reaches v1.1.1(replaces) v1.2.0(replaces) v1.3.0(replaces)"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			w := *w
-			w.t = t
-			isc, lock := w.path(tc.isc), w.path(tc.name+".json")
-			w.must("plan", "-c", isc, "-o", lock)
-			w.must("mirror", "-c", isc, w.docker("/"+tc.name))
-
-			first, got := w.check(tc.code, append([]string{"-c", isc, "--workspace", w.path("fresh-" + tc.name)}, ask...)...)
-			if got.route() != tc.route {
-				t.Errorf("of the configuration: %s, want %s", got.route(), tc.route)
-			}
-			planned, fromPlan := w.check(tc.code, append([]string{"--plan", lock, "--workspace", w.path("fresh-" + tc.name)}, ask...)...)
-			if fromPlan.route() != tc.route {
-				t.Errorf("of the plan: %s, want %s", fromPlan.route(), tc.route)
-			}
-			// The plan does not contain the installed list of the configuration. The cluster reports the same operator.
-			if planned != first {
-				t.Errorf("the plan gives another report than its configuration: %s", cmp.Diff(first, planned))
-			}
-			_, mirrored := w.check(tc.code, append([]string{w.mirror.Host + "/" + tc.name + "/" + zoo + ":v4.20"}, ask...)...)
-			if mirrored.route() != tc.route {
-				t.Errorf("of the mirror: %s, want %s", mirrored.route(), tc.route)
-			}
-			if diff := cmp.Diff(got.Upgrades.Operators[0].Routes, mirrored.Upgrades.Operators[0].Routes); diff != "" {
-				t.Errorf("the mirror's routes differ from the configuration's: %s", diff)
-			}
-			// The disconnected side has no source.
-			w.source.ResetLog()
-			w.check(tc.code, append([]string{w.mirror.Host + "/" + tc.name + "/" + zoo + ":v4.20"}, ask...)...)
-			if n := len(w.source.Log()); n > 0 {
-				t.Errorf("the check of the mirror's catalog sent %d requests to the source", n)
-			}
-		})
-	}
-	// Here --installed does not change what is kept. Dependencies are kept with their upgrade paths.
-	fresh := []string{"-c", w.path("heads.yaml"), "--dependencies", "--workspace", w.path("fresh")}
-	_, r := w.check(exitOK, append(fresh, ask...)...)
-	if want := "otter.v1.0.0 reaches v1.1.1(replaces) v1.2.0(replaces) v1.3.0(replaces)"; r.route() != want {
-		t.Errorf("with dependencies: %s, want %s", r.route(), want)
-	}
-	for _, args := range [][]string{
-		{"--plan", w.path("absent.json")}, {"--plan", w.path("heads.yaml")}, {"-c", w.path("absent.yaml")},
-		{"-c", w.path("heads.yaml"), "--plan", w.path("heads.json")}, {"--plan", w.path("heads.json"), "--dependencies"},
-	} {
-		if o := w.gantry(append(append([]string{"check"}, args...), ask...)...); o.code != exitUsage || o.stdout != "" {
-			t.Errorf("gantry check %v ended with %d:\n%s%s", args, o.code, o.stdout, o.stderr)
-		}
+	w := newSmallFixture(t)
+	at, cfg := w.docker("/ocp"), w.config("imageset.yaml", "  platform:\n    graph: true\n    channels: [{name: fast-4.20, from: [4.20.1]}]\n")
+	w.must("mirror", "-c", cfg, at)
+	w.says(w.must("check", "--platform", at, "--read-blobs").stdout, "fast-4.20  amd64  4.20.1 -> 4.20.2  yes", "2 of 2 releases are complete")
+	w.says(w.must("check", "--platform", "--from", "4.20.1", "--to", "4.20.2", "--channel", "fast-4.20", at).stdout, "4.20.1 -> 4.20.2  yes")
+	if o := w.gantry("check", "--platform", "--from", "4.19.1", "--to", "4.20.2", "--channel", "fast-4.20", at); o.code != exitMismatch || !strings.Contains(o.stdout, "4.19.1") {
+		t.Errorf("ended with %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 }
 
-// TestCheckClusterExtension resolves an extension with the ClusterCatalogs that were written, and with
-// those that check derives from the configuration.
-func TestCheckClusterExtension(t *testing.T) {
+func TestCheckFlags(t *testing.T) {
 	t.Parallel()
-	w := newCatalogFixture(t)
-	isc := w.write("lake.yaml", strings.Replace(w.read("closed.yaml"), "  - catalog: registry", "  - targetCatalog: lake/animals\n    catalog: registry", 1))
-	w.must("mirror", "-c", isc, w.docker("/lake"))
-	files, err := filepath.Glob(w.path("workspace/cluster-resources/cc-*.yaml"))
-	if err != nil || len(files) != 2 {
-		t.Fatalf("ClusterCatalogs: %v, %v", files, err)
-	}
-	var emitted []string // flags
-	names := map[string]string{}
-	for _, file := range files {
-		emitted = append(emitted, "--cluster-catalog", file)
-		var c struct {
-			Metadata struct{ Name string }
-			Spec     struct {
-				Source struct{ Image struct{ Ref string } }
-			}
-		}
-		if err := yaml.Unmarshal([]byte(w.read(strings.TrimPrefix(file, w.dir+"/"))), &c); err != nil {
-			t.Fatal(err)
-		}
-		ref, err := reference.Parse(c.Spec.Source.Image.Ref)
-		if err != nil {
-			t.Fatal(err)
-		}
-		names[strings.TrimPrefix(ref.Path, "lake/")] = c.Metadata.Name
-	}
-	animals := names["lake/animals"]
-	if animals == "" || names[river] == "" || animals == names[river] {
-		t.Fatalf("the ClusterCatalogs are called %v", names)
-	}
-	extension := w.read("extension.yaml")
-	selecting := func(name string) string {
-		return w.write("selecting.yaml", strings.TrimSuffix(extension, "}\n")+", selector: {matchLabels: {olm.operatorframework.io/metadata.name: "+name+"}}}\n")
-	}
-	mirrored := w.mirror.Host + "/lake/lake/animals:v4.20"
-	for _, tc := range []struct {
-		name, extension string
-		code            int
-		args            []string
-	}{
-		{"those it would emit", w.path("extension.yaml"), exitOK, []string{"-c", isc}},
-		{"those that were emitted", w.path("extension.yaml"), exitOK, append([]string{"-c", isc}, emitted...)},
-		{"the mirror's catalog, by the name it has there", w.path("extension.yaml"), exitOK, append([]string{mirrored}, emitted...)},
-		{"selected by name", selecting(animals), exitOK, []string{"-c", isc}},
+	w := newPlatformFixture(t, releasetest.Definition{})
+	at := w.docker("/ocp")
+	for args, says := range map[string]string{
+		"--platform":                                   "--platform requires one mirror",
+		"--platform example.com/catalog:v1":            "--platform requires one mirror",
+		"--platform " + at + " " + at:                  "--platform requires one mirror",
+		"--platform --from 4.18.1 " + at:               "--from and --to are the ends of an update",
+		"--platform --cluster-version 4.20.1 " + at:    "check operators in another run",
+		"--platform --crd-safety " + at:                "--crd-safety is for operators",
+		"-c no.yaml --to 4.20.2":                       "--to is for --platform",
+		"-c no.yaml --dest-tls-verify=false":           "--dest-tls-verify is for --platform",
+		"-c no.yaml --plan plan.json":                  "one thing must be checked",
+		"--crd-safety example.com/a:v1 --verify-key k": "no archive is read",
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			w := *w
-			w.t = t
-			_, r := w.check(tc.code, append(tc.args, "--cluster-extension", tc.extension)...)
-			if len(r.Extensions) != 1 || r.Extensions[0].Resolution.Bundle != "otter.v1.3.0" || r.Extensions[0].Resolution.Catalog != animals {
-				t.Errorf("resolved %+v, want otter.v1.3.0 of %s", r.Extensions, animals)
-			}
-		})
+		w.refuse(exitUsage, []string{says}, append([]string{"check"}, strings.Fields(args)...)...)
 	}
-	// The other catalog does not have the package.
-	for _, args := range [][]string{{"-c", isc}, append([]string{"-c", isc}, emitted...)} {
-		if _, r := w.check(exitMismatch, append(args, "--cluster-extension", selecting(names[river]))...); r.Extensions[0].Error == "" {
-			t.Errorf("%v: resolved %+v", args, r.Extensions)
+}
+
+// TestFlagsInPlatformCheck checks that a report names flags in place of options.
+func TestFlagsInPlatformCheck(t *testing.T) {
+	t.Parallel()
+	const option, flag = "Options.IgnoreReleaseSignature", "--ignore-release-signature"
+	problems := func() []proof.Problem { return []proof.Problem{{Hint: option}} }
+	r := &proof.Report{
+		Notes: []string{option}, Problems: problems(), Releases: []proof.ReleaseReport{{Problems: problems()}},
+		Updates: []proof.UpdateReport{{Hops: []proof.HopReport{{Problems: problems()}}}},
+	}
+	nameFlags(r)
+	for _, got := range []string{r.Notes[0], r.Problems[0].Hint, r.Releases[0].Problems[0].Hint, r.Updates[0].Hops[0].Problems[0].Hint} {
+		if got != flag {
+			t.Errorf("the report has %q, want %q", got, flag)
 		}
 	}
 }

@@ -7,53 +7,31 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry/pkg/config"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
+// TestConfigCheck checks the text and the exit statuses. Package config tests what is found.
 func TestConfigCheck(t *testing.T) {
 	t.Parallel()
 	w := &fixture{t: t, dir: t.TempDir()}
 	good := w.config("good.yaml", "  additionalImages: [{name: 'quay.io/org/name:v1'}]\n")
-	bad := w.config("bad.yaml", "  aditionalImages: []\n  operators:\n  - catalog: quay.io/a/b:v1\n    packages:\n    - name: x\n      minVersion: v1.2\n")
+	bad := w.config("bad.yaml", "  aditionalImages: []\n")
 	warned := w.config("warned.yaml", "  additionalImages: [{name: 'docker://quay.io/org/name:v1'}]\n")
-	absent := w.path("absent.yaml")
-	for _, tc := range []struct {
-		args   []string
-		code   int
-		stdout []string
-		stderr string
+	const warning = ":4: warning: mirror.additionalImages[0].name: "
+	for args, want := range map[string]struct {
+		code           int
+		stdout, stderr string
 	}{
-		{[]string{good}, exitOK, []string{good + ": ok\n"}, ""},
-		{
-			[]string{good, bad, absent},
-			exitUsage,
-			[]string{good + ": ok\n", bad + `:4: mirror: unknown field "aditionalImages"; did you mean "additionalImages"?`, bad + ":9: warning: ", `is read as "1.2.0"`, absent + ": reading the configuration"},
-			"gantry: 2 of 3 files are invalid\n",
-		},
-		{[]string{warned}, exitOK, []string{warned + ":4: warning: mirror.additionalImages[0].name: ", "\n" + warned + ": ok, with 1 warning\n"}, ""},
-		{[]string{"--strict", good}, exitOK, []string{good + ": ok\n"}, ""},
-		{[]string{"--strict", good, warned}, exitUsage, []string{good + ": ok\n", warned + ":4: warning: "}, "gantry: 1 of 2 files have warnings; gantry config convert corrects most of them\n"},
-		{[]string{"--strict", bad, warned}, exitUsage, []string{bad + ":4: mirror: unknown field"}, "gantry: 2 of 2 files are invalid or have warnings\n"},
+		warned:                            {exitOK, "\n" + warned + ": ok, with 1 warning\n", ""},
+		good + " " + bad:                  {exitUsage, good + ": ok\n" + bad + `:4: mirror: unknown field "aditionalImages"; did you mean "additionalImages"?`, "gantry: 1 of 2 files are invalid\n"},
+		"--strict " + good + " " + warned: {exitUsage, good + ": ok\n" + warned + warning, "gantry: 1 of 2 files have warnings; gantry config convert corrects most of them\n"},
+		"-o json " + good:                 {exitOK, `{"version":1,"files":[{"file":"` + good + `","ok":true}]}`, ""},
 	} {
-		o := runGantry(t, "", append([]string{"config", "check"}, tc.args...)...)
-		if o.code != tc.code || o.stderr != tc.stderr {
-			t.Errorf("%v: %d, %q", tc.args, o.code, o.stderr)
+		o := runGantry(t, "", append([]string{"config", "check"}, strings.Fields(args)...)...)
+		if o.code != want.code || o.stderr != want.stderr || !strings.Contains(o.stdout, want.stdout) {
+			t.Errorf("%s: %d\n%s%s", args, o.code, o.stdout, o.stderr)
 		}
-		for _, words := range tc.stdout {
-			if !strings.Contains(o.stdout, words) {
-				t.Errorf("%v: no %q in\n%s", tc.args, words, o.stdout)
-			}
-		}
-	}
-	o := runGantry(t, "", "config", "check", "--output", "json", good, bad, warned)
-	var result config.Checked
-	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || result.Version != 1 || len(result.Files) != 3 {
-		t.Fatalf("%v: %s", err, o.stdout)
-	}
-	if f := result.Files; !f[0].OK || f[1].OK || len(f[1].Problems) != 1 || f[1].Problems[0].Line != 4 || f[1].Problems[0].Hint == "" || !f[2].OK || len(f[2].Warnings) != 1 || f[2].Warnings[0].Line != 4 {
-		t.Errorf("%+v", f)
 	}
 }
 
@@ -90,5 +68,29 @@ func TestConfigConvert(t *testing.T) {
 	}
 	if o := runGantry(t, "", "config", "convert", w.path("absent.yaml")); o.code != exitUsage || !strings.Contains(o.stderr, "no such file") {
 		t.Errorf("%d, %s", o.code, o.stderr)
+	}
+}
+
+// TestConfigDraft checks the flags. Package config tests the drafts.
+func TestConfigDraft(t *testing.T) {
+	t.Parallel()
+	w := &fixture{t: t, dir: t.TempDir()}
+	objects, made := w.write("cluster.json", clusterVersion("a", "stable-4.18", "", `{"state":"Completed","version":"4.18.3"}`)), w.path("imageset.yaml")
+	for _, tc := range []struct {
+		code           int
+		stdout, stderr string
+		args           []string
+	}{
+		{exitOK, "", "", []string{"from-cluster", objects, "--to", made}},
+		{exitOK, made + ": ok", "", []string{"check", made}},
+		{exitOK, `{"version":1,"configuration":{`, "", []string{"from-cluster", objects, "-o", "json"}},
+		{exitUsage, "", "NAME=REFERENCE", []string{"from-cluster", objects, "--catalogs", "x"}},
+		{exitUsage, "", "missing.json", []string{"from-cluster", w.path("missing.json")}},
+		{exitUsage, "", "neither a mirror nor an archive", []string{"from-mirror", "mirror.example.com"}},
+	} {
+		o := runGantry(t, "", append([]string{"config"}, tc.args...)...)
+		if o.code != tc.code || !strings.Contains(o.stdout, tc.stdout) || !strings.Contains(o.stderr, tc.stderr) {
+			t.Errorf("%v: %d\n%s%s", tc.args, o.code, o.stdout, o.stderr)
+		}
 	}
 }

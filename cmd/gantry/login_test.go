@@ -5,15 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/registry"
+	"github.com/gantry-mirror/gantry/pkg/registry/doctor"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -44,129 +41,76 @@ func home(t *testing.T) (authFile string) {
 	return filepath.Join(dir, "run", "containers", "auth.json")
 }
 
+// TestLogin checks the flags and what is printed. Package registry tests what is stored.
 func TestLogin(t *testing.T) {
-	for name, auth := range map[string]registrytest.Auth{"basic": registrytest.BasicAuth, "token": registrytest.TokenAuth} {
-		t.Run(name, func(t *testing.T) {
-			s := registrytest.Start(t, registrytest.Options{TLS: true, Auth: auth})
-			file := home(t) // after the registry's program was located
-			ca := filepath.Join(s.CertDir, s.Host)
-			login := []string{"login", "-u", s.Username, "--password-stdin", s.Host}
-
-			o := runGantry(t, s.Password, login...)
-			if o.code != exitError || !strings.Contains(o.stderr, "set --cert-dir") || !strings.Contains(o.stderr, "set --tls-verify=false") {
-				t.Errorf("an untrusted CA: %d\n%s", o.code, o.stderr)
-			}
-			o = runGantry(t, "s3cret-and-wrong\n", append(login, "--cert-dir", ca, "-v")...)
-			if o.code != exitUnauthorized || strings.Contains(o.stderr+o.stdout, "s3cret") {
-				t.Errorf("a wrong password: %d\n%s", o.code, o.stderr)
-			}
-			if _, err := os.Stat(filepath.Dir(file)); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("something was written: %v", err)
-			}
-			o = runGantry(t, s.Password+"\r\n", append(login, "--cert-dir", ca, "-v")...)
-			if o.code != exitOK || !strings.Contains(o.stdout, file) || strings.Contains(o.stderr+o.stdout, s.Password) {
-				t.Fatalf("%d\n%s%s", o.code, o.stdout, o.stderr)
-			}
-			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-				t.Errorf("%v, %v", info, err)
-			}
-			// Other verbs use the stored credentials.
-			isc := filepath.Join(t.TempDir(), "imageset.yaml")
-			text := "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  additionalImages: [{name: '" + s.Host + "/a/b:v1'}]\n"
-			if err := os.WriteFile(isc, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			plan := []string{"plan", "-c", isc, "--cert-dir", ca, "--workspace", t.TempDir()}
-			if o = runGantry(t, "", plan...); o.code == exitUnauthorized || !strings.Contains(o.stderr, "404") {
-				t.Errorf("plan with the credentials: %d\n%s%s", o.code, o.stdout, o.stderr)
-			}
-			if o = runGantry(t, "", "logout", s.Host); o.code != exitOK || !strings.Contains(o.stdout, "Logged out of "+s.Host) || o.stderr != "" {
-				t.Errorf("logout: %d\n%s%s", o.code, o.stdout, o.stderr)
-			}
-			if o = runGantry(t, "", plan...); !strings.Contains(o.stderr, "401") || !strings.Contains(o.stderr, "gantry registry login "+s.Host) {
-				t.Errorf("plan after logout: %d\n%s%s", o.code, o.stdout, o.stderr)
-			}
-			if o = runGantry(t, "", "logout", s.Host); o.code != exitOK || !strings.Contains(o.stdout, "There were no credentials") {
-				t.Errorf("logout again: %d\n%s%s", o.code, o.stdout, o.stderr)
-			}
-		})
-	}
-}
-
-func TestLoginKeepsTheRest(t *testing.T) {
 	home(t)
 	s := registrytest.New(t, registrytest.Options{})
 	file := filepath.Join(t.TempDir(), "mine.json")
-	before := `{"x":[1],"auths":{"other.example":{"auth":"YTpi"}}}`
-	if err := os.WriteFile(file, []byte(before), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	o := runGantry(t, "pw", "login", "-u", "me", "--password-stdin", "--authfile", file, "docker://"+s.Host+"/org/")
-	if o.code != exitOK || !strings.Contains(o.stderr, "could not be checked") {
-		t.Errorf("an open registry: %d\n%s", o.code, o.stderr)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got map[string]any
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]any{"x": []any{1.0}, "auths": map[string]any{
-		"other.example": map[string]any{"auth": "YTpi"}, s.Host + "/org": map[string]any{"auth": "bWU6cHc="},
-	}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	o = runGantry(t, "pw", "login", "-u", "me", "--password-stdin", "--authfile", file, "--output", "json", s.Host)
-	if o.code != exitOK || o.stdout != `{"version":1,"registry":"`+s.Host+`","user":"me","file":"`+file+`","checked":false}`+"\n" || o.stderr != "" {
+	login := []string{"login", "-u", "me", "--password-stdin", "--authfile", file, s.Host}
+	o := runGantry(t, "pw\r\n", append(login, "-v")...)
+	if o.code != exitOK || !strings.Contains(o.stderr, "could not be checked") || !strings.Contains(o.stdout, file) || strings.Contains(o.stderr+o.stdout, "pw") {
 		t.Errorf("%d\n%s%s", o.code, o.stdout, o.stderr)
 	}
-	// The credentials of the path are removed; those of the host still apply to it.
+	if o = runGantry(t, "pw", append(login, "--output", "json")...); o.code != exitOK || o.stdout != `{"version":1,"registry":"`+s.Host+`","user":"me","file":"`+file+`","checked":false}`+"\n" {
+		t.Errorf("%d\n%s%s", o.code, o.stdout, o.stderr)
+	}
 	t.Setenv("REGISTRY_AUTH_FILE", file)
-	if o = runGantry(t, "", "logout", s.Host+"/org"); o.code != exitOK || !strings.Contains(o.stderr, "are still in "+file) {
-		t.Errorf("%d\n%s%s", o.code, o.stdout, o.stderr)
+	for _, words := range []string{"Logged out of " + s.Host, "There were no credentials"} {
+		if o = runGantry(t, "", "logout", s.Host); o.code != exitOK || !strings.Contains(o.stdout, words) || o.stderr != "" {
+			t.Errorf("logout: %d\n%s%s", o.code, o.stdout, o.stderr)
+		}
+	}
+	secret := registrytest.New(t, registrytest.Options{Auth: registrytest.BasicAuth})
+	if o = runGantry(t, "s3cret-and-wrong\n", "login", "-u", "me", "--password-stdin", secret.Host); o.code != exitUnauthorized || strings.Contains(o.stderr+o.stdout, "s3cret") {
+		t.Errorf("a wrong password: %d\n%s", o.code, o.stderr)
+	}
+	for words, args := range map[string][]string{
+		"--help":           {"-u", "me", "--password-stdin"},
+		"--password-stdin": {s.Host},
+		"-u":               {"--password-stdin", s.Host},
+		"-p":               {"-u", "me", "-p", "pw", s.Host}, // a password on argv
+		"absent":           {"-u", "me", "--password-stdin", "--cert-dir", "/absent", s.Host},
+	} {
+		if o := runGantry(t, "pw", append([]string{"login"}, args...)...); o.code != exitUsage || !strings.Contains(o.stderr, words) {
+			t.Errorf("%v: %d\n%s", args, o.code, o.stderr)
+		}
 	}
 }
 
-func TestLoginRefuses(t *testing.T) {
-	home(t)
-	file := filepath.Join(t.TempDir(), "helped.json")
-	if err := os.WriteFile(file, []byte(`{"credsStore":"desktop"}`), 0o600); err != nil {
-		t.Fatal(err)
+// doctor runs gantry registry doctor and returns the findings by name.
+func (w *fixture) doctor(code int, args ...string) map[string]doctor.Finding {
+	w.t.Helper()
+	o := w.gantry(append([]string{"doctor", "-o", "json"}, args...)...)
+	var result registry.DoctorResult
+	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || o.code != code {
+		w.t.Fatalf("%d, want %d, %v\n%s%s", o.code, code, err, o.stdout, o.stderr)
 	}
-	s := registrytest.New(t, registrytest.Options{})
-	for _, tc := range []struct {
-		name, stdin string
-		words       []string
-		args        []string
-	}{
-		{"no registry", "pw", []string{"--help"}, []string{"-u", "me", "--password-stdin"}},
-		{"an address", "pw", []string{"HOST"}, []string{"-u", "me", "--password-stdin", "https://quay.io"}},
-		{"a short name", "pw", []string{"HOST"}, []string{"-u", "me", "--password-stdin", "mirror"}},
-		{"an image", "pw", []string{"HOST"}, []string{"-u", "me", "--password-stdin", "quay.io/a/b:v1"}},
-		{"no terminal", "pw", []string{"--password-stdin"}, []string{s.Host}},
-		{"no user", "pw", []string{"-u"}, []string{"--password-stdin", s.Host}},
-		{"no password", "\n", []string{"empty"}, []string{"-u", "me", "--password-stdin", s.Host}},
-		{"two lines", "one\ntwo\n", []string{"line"}, []string{"-u", "me", "--password-stdin", s.Host}},
-		{"endless", strings.Repeat("x", env.MaxPassword+10), []string{"line"}, []string{"-u", "me", "--password-stdin", s.Host}},
-		{"a colon", "pw", []string{"colon"}, []string{"-u", "m:e", "--password-stdin", s.Host}},
-		{"a helper", "pw", []string{"docker-credential-desktop", "--authfile"}, []string{"-u", "me", "--password-stdin", "--authfile", file, s.Host}},
-		{"a folder that is not there", "pw", []string{"absent"}, []string{"-u", "me", "--password-stdin", "--cert-dir", "/absent", s.Host}},
-		{"a password on argv", "", []string{"-p"}, []string{"-u", "me", "-p", "pw", s.Host}},
+	found := map[string]doctor.Finding{}
+	for _, f := range result.Findings {
+		found[f.Name] = f
+	}
+	return found
+}
+
+// TestRegistryVerbs checks the flags of the other verbs for registries.
+func TestRegistryVerbs(t *testing.T) {
+	t.Parallel()
+	mirror := registrytest.Start(t, registrytest.Options{})
+	w := &fixture{t: t, dir: registrytest.TempDir(t), source: mirror, mirror: mirror}
+	w.surroundings(w.write("registries.conf", ""), "")
+	w.says(w.must("doctor", "--read-only", w.docker("/ocp")).stdout, "registry\n  ok       connection: reached at http://"+mirror.Host, "nothing is pushed with --read-only", "0 problems, ")
+	isc := w.config("imageset.yaml", "  additionalImages:\n  - name: 127.0.0.1:1/team/app:v1\n")
+	if o := w.gantry("doctor", "-c", isc, "--read-only", "-o", "json", w.docker("")); o.code != exitError || !strings.Contains(o.stdout, `"area":"configuration"`) {
+		t.Errorf("%d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	for args, words := range map[string]string{
+		"doctor file://x":                      "docker://",
+		"registry prepare " + w.docker("/ocp"): "--config|--plan|--from",
+		"registry prepare -c " + isc + " --registry-kind nexus " + w.docker(""):   "--registry-kind|harbor",
+		"registry prepare -c " + isc + " --registry-token-file x " + w.docker(""): "--registry-token-file",
+		"mirror -c " + isc + " --registry-kind quay " + w.docker(""):              "--create-repositories",
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			o := runGantry(t, tc.stdin, append([]string{"login"}, tc.args...)...)
-			if o.code != exitUsage {
-				t.Errorf("%d\n%s", o.code, o.stderr)
-			}
-			for _, word := range tc.words {
-				if !strings.Contains(o.stderr, word) {
-					t.Errorf("no %q in %s", word, o.stderr)
-				}
-			}
-		})
+		w.refuse(exitUsage, strings.Split(words, "|"), strings.Fields(args)...)
 	}
 }
 

@@ -24,6 +24,13 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
+const provenPlatform = `  platform:
+    graph: true
+    channels:
+    - name: fast-4.20
+      from: [4.18.1]
+`
+
 // platformFixture is a fixture whose source has platform releases. It also has an update service, graph
 // data and a signature store for them.
 type platformFixture struct {

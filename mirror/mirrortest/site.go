@@ -48,8 +48,10 @@ var filled struct {
 // Run runs the tests of a package, and then removes the storage that they share. A TestMain calls it.
 func Run(m *testing.M) {
 	m.Run()
-	if filled.storage != "" {
-		_ = os.RemoveAll(filled.storage)
+	for _, storage := range []string{filled.storage, small.storage} {
+		if storage != "" {
+			_ = os.RemoveAll(storage)
+		}
 	}
 }
 

@@ -1,0 +1,227 @@
+package mirrortest
+
+import (
+	"archive/tar"
+	"bytes"
+	"embed"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"text/template"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// The catalogs of testdata/zoo.txtar: their references, and their repositories in a mirror.
+const (
+	ZooRef   = "registry.example.com/zoo/operator-index:v4.20"
+	RiverRef = "quay.example.org/river/operator-index:v4.20"
+	Zoo      = "zoo/operator-index"
+	River    = "river/operator-index"
+)
+
+//go:embed testdata
+var testdata embed.FS
+
+// Empty returns a Site whose source is empty. It has the hosts registry.example.com and quay.example.org.
+func Empty(t *testing.T) *Site {
+	t.Helper()
+	notAgain(t)
+	s := &Site{T: t, Dir: registrytest.TempDir(t), Source: registrytest.New(t, registrytest.Options{}), Mirror: registrytest.Start(t, registrytest.Options{})}
+	conf := fmt.Sprintf("[[registry]]\nlocation = %q\ninsecure = true\n\n[[registry]]\nlocation = %q\ninsecure = true\n", s.Source.Host, s.Mirror.Host)
+	for _, host := range []string{"registry.example.com", "quay.example.org"} {
+		conf += fmt.Sprintf("\n[[registry]]\nprefix = %q\nlocation = %q\ninsecure = true\n", host, s.Source.Host+"/"+host)
+	}
+	s.Vars = map[string]string{"CONTAINERS_REGISTRIES_CONF": s.Write("registries.conf", conf), "HOME": t.TempDir()}
+	s.Env = s.NewEnv()
+	return s
+}
+
+// Catalogs returns a Site with the content of testdata/zoo.txtar: its catalogs with all their images, in the source
+// and as folders, and its other files in the folder.
+func Catalogs(t *testing.T) *Site {
+	t.Helper()
+	s := Empty(t)
+	text, err := testdata.ReadFile("testdata/zoo.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pushed := map[string]string{}
+	push := func(kind string) func(string) (string, error) {
+		return func(ref string) (string, error) {
+			if pushed[ref] != "" {
+				return pushed[ref], nil
+			}
+			content, err := smallImage(kind, ref)
+			if err != nil {
+				return "", err
+			}
+			pushed[ref] = s.ToSource(ref, content)
+			if kind == "tag" {
+				pushed[ref] = ref
+			}
+			return pushed[ref], nil
+		}
+	}
+	funcs := template.FuncMap{"bundle": push("bundle"), "index": push("index"), "tag": push("tag")}
+	catalogs := map[string]fstest.MapFS{"zoo": {}, "river": {}}
+	for _, f := range txtar.Parse(text).Files {
+		text := string(f.Data)
+		if dir, name := path.Split(f.Name); dir != "" {
+			text = executed(t, f.Name, text, funcs)
+			catalogs[path.Clean(dir)][name] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
+			if err := os.MkdirAll(s.Path(dir), 0o750); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Write(f.Name, text)
+	}
+	s.PushCatalog(ZooRef, catalogs["zoo"])
+	s.PushCatalog(RiverRef, catalogs["river"])
+	return s
+}
+
+// PushCatalog pushes a catalog image to the source.
+func (s *Site) PushCatalog(ref string, files fstest.MapFS) {
+	s.T.Helper()
+	img, err := registrytest.CatalogImage(files)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	s.ToSource(ref, img)
+}
+
+// smallImage returns an image of a few bytes. If kind is index, it has two platforms.
+func smallImage(kind, ref string) (registrytest.Content, error) {
+	name, version, _ := strings.Cut(path.Base(ref), ":v")
+	if kind == "index" {
+		return registrytest.Index(name)
+	}
+	return registrytest.BundleImage(strings.TrimSuffix(name, "-bundle"), version)
+}
+
+func executed(t *testing.T, name, text string, funcs template.FuncMap) string {
+	t.Helper()
+	parsed, err := template.New(name).Funcs(funcs).Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := parsed.Execute(&b, nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// ToSource pushes an image to the path for "host/path:tag" in the source and returns the reference by digest.
+func (s *Site) ToSource(ref string, content registrytest.Content) string {
+	s.T.Helper()
+	repository, tag, _ := strings.Cut(ref, ":")
+	digest, err := s.Source.Client().Push(s.T.Context(), repository, tag, content)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return repository + "@" + digest.String()
+}
+
+// FileImage returns an image for linux/amd64 with these files in one layer.
+func FileImage(t *testing.T, config v1.Config, files map[string]string) v1.Image {
+	t.Helper()
+	img, err := fileImage(config, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+func fileImage(config v1.Config, files map[string]string) (v1.Image, error) {
+	var b bytes.Buffer
+	tw := tar.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := tw.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o755, Size: int64(len(files[name]))}); err != nil {
+			return nil, err
+		}
+		if _, err := tw.Write([]byte(files[name])); err != nil {
+			return nil, err
+		}
+	}
+	if err := tw.Close(); err != nil {
+		return nil, err
+	}
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil })
+	if err != nil {
+		return nil, err
+	}
+	img, err := mutate.AppendLayers(empty.Image, layer)
+	if err != nil {
+		return nil, err
+	}
+	file, err := img.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	file = file.DeepCopy()
+	file.OS, file.Architecture, file.Config = "linux", "amd64", config
+	return mutate.ConfigFile(img, file)
+}
+
+// KelpBundle returns the labels and files of a bundle, in the layout of operator-sdk.
+func KelpBundle() (labels, files map[string]string) {
+	labels = map[string]string{
+		"operators.operatorframework.io.bundle.mediatype.v1": "registry+v1",
+		"operators.operatorframework.io.bundle.manifests.v1": "manifests/",
+		"operators.operatorframework.io.bundle.metadata.v1":  "metadata/",
+		"operators.operatorframework.io.bundle.package.v1":   "kelp",
+		"operators.operatorframework.io.bundle.channels.v1":  "stable",
+	}
+	annotations := "annotations:\n"
+	for _, line := range slices.Sorted(maps.Keys(labels)) {
+		annotations += "  " + line + ": " + labels[line] + "\n"
+	}
+	return labels, map[string]string{
+		"metadata/annotations.yaml": annotations,
+		"metadata/dependencies.yaml": `dependencies:
+- type: olm.package
+  value: {packageName: reed, version: ">=1.0.0"}
+`,
+		"manifests/kelp.clusterserviceversion.yaml": `apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: kelp.v1.2.0}
+spec:
+  displayName: Kelp
+  version: 1.2.0
+  installModes: [{type: AllNamespaces, supported: true}]
+  customresourcedefinitions:
+    owned: [{name: fronds.kelp.example.com, version: v1, kind: Frond}]
+  relatedImages:
+  - {name: anchor, image: 'registry.example.com/kelp/anchor:v1'}
+  install:
+    strategy: deployment
+    spec:
+      deployments:
+      - name: kelp
+        spec: {template: {spec: {containers: [{name: manager, image: 'registry.example.com/kelp/manager:v1.2.0'}]}}}
+`,
+		"manifests/fronds.crd.yaml": `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: fronds.kelp.example.com}
+spec:
+  group: kelp.example.com
+  names: {kind: Frond, plural: fronds}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`,
+	}
+}
