@@ -50,7 +50,7 @@ func describeTar(name string, text io.Reader) notFoundError {
 			return notFoundError{name + " is not a tar file, and so neither an archive of Gantry nor of oc mirror", "name the folder of an archive"}
 		case err != nil:
 			return foreignTar(name)
-		case IsOCMirrorPath(h.Name):
+		case isOCMirrorPath(h.Name):
 			return notFoundError{name + " is an archive that oc mirror wrote", "gantry archive convert file://DIR --to NEW makes an archive of it that Gantry reads"}
 		case strings.HasPrefix(h.Name, "publish/"), strings.HasPrefix(h.Name, "v2/"), strings.HasPrefix(name, "mirror_seq"):
 			return notFoundError{name + " is an archive of oc mirror version 1, which Gantry cannot read", "write one from the same configuration; content that the mirror already has is not copied again"}
@@ -63,9 +63,9 @@ func foreignTar(name string) notFoundError {
 	return notFoundError{name + " is a tar file of another program", "name the folder of an archive"}
 }
 
-// IsOCMirrorPath reports whether a path of a tar file is one of those that oc mirror, version 2, gives to
+// isOCMirrorPath reports whether a path of a tar file is one of those that oc mirror, version 2, gives to
 // what it archives: blobs as a registry stores them, its working directory, and the configuration.
-func IsOCMirrorPath(path string) bool {
+func isOCMirrorPath(path string) bool {
 	path = strings.TrimPrefix(path, "./")
 	return strings.HasPrefix(path, "docker/registry/v2/") || strings.HasPrefix(path, "working-dir/") || strings.HasPrefix(path, "isc_")
 }

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// JobShard, before a slash and the number of shards, is the shard of a pod of an Indexed Job: "job/4".
-	JobShard = "job"
+	// jobShard, before a slash and the number of shards, is the shard of a pod of an Indexed Job: "job/4".
+	jobShard = "job"
 	// jobIndex is the variable in which Kubernetes gives a pod its index, from 0.
 	jobIndex = "JOB_COMPLETION_INDEX"
 )
@@ -17,7 +17,7 @@ const (
 // ParseJobShard reads a shard such as "2/4" or, in a pod of an Indexed Job of Kubernetes, "job/4": the first
 // pod then has the first shard. getenv reads the environment.
 func ParseJobShard(text string, getenv func(string) string) (Shard, error) {
-	count, ok := strings.CutPrefix(text, JobShard+"/")
+	count, ok := strings.CutPrefix(text, jobShard+"/")
 	if !ok {
 		return ParseShard(text)
 	}

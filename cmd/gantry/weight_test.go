@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -27,13 +28,17 @@ const (
 	maxPackages      = 34 // directly below pkg
 	maxExportedNames = 120
 	maxOptionFields  = 20
+	maxUnusedNames   = 200 // exported names that no other package of the module uses; see unusedNames
 )
 
 // A weight is how large a package is.
 type weight struct {
 	files, lines, testLines int
-	exported                int            // names of constants, variables, types and functions
-	options                 map[string]int // fields by name of the struct
+	exported                int             // names of constants, variables, types and functions
+	options                 map[string]int  // fields by name of the struct
+	names                   []string        // exported, as PACKAGE.NAME
+	mentioned               map[string]bool // the names in types of exported declarations
+	uses                    []string        // names of other packages, as PACKAGE.NAME
 }
 
 func TestWeight(t *testing.T) {
@@ -70,7 +75,7 @@ func weigh(module fs.FS) (map[string]*weight, error) {
 		}
 		w := all[path.Dir(name)]
 		if w == nil {
-			w = &weight{options: map[string]int{}}
+			w = &weight{options: map[string]int{}, mentioned: map[string]bool{}}
 			all[path.Dir(name)] = w
 		}
 		if strings.HasSuffix(name, "_test.go") {
@@ -100,26 +105,31 @@ func (w *weight) add(name string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	count := func(names ...*ast.Ident) {
+	count := func(typ ast.Node, names ...*ast.Ident) {
 		for _, n := range names {
 			if n.IsExported() {
 				w.exported++
+				w.names = append(w.names, path.Dir(name)+"."+n.Name)
+				w.mention(typ)
 			}
 		}
 	}
+	w.use(f)
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if d.Recv == nil {
-				count(d.Name)
+				count(d.Type, d.Name)
+			} else if d.Name.IsExported() {
+				w.mention(d.Type)
 			}
 		case *ast.GenDecl:
 			for _, s := range d.Specs {
 				switch s := s.(type) {
 				case *ast.ValueSpec:
-					count(s.Names...)
+					count(s.Type, s.Names...)
 				case *ast.TypeSpec:
-					count(s.Name)
+					count(s.Type, s.Name)
 					if st, ok := s.Type.(*ast.StructType); ok && strings.HasSuffix(s.Name.Name, "Options") {
 						for _, field := range st.Fields.List {
 							w.options[s.Name.Name] += max(1, len(field.Names))
@@ -130,6 +140,64 @@ func (w *weight) add(name string, text []byte) error {
 		}
 	}
 	return nil
+}
+
+// mention adds the names in the type of an exported declaration.
+func (w *weight) mention(typ ast.Node) {
+	if typ == nil || reflect.ValueOf(typ).IsNil() {
+		return
+	}
+	ast.Inspect(typ, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			w.mentioned[id.Name] = true
+		}
+		return true
+	})
+}
+
+// use adds the names of other packages of the module that a file uses.
+func (w *weight) use(f *ast.File) {
+	imports := map[string]string{}
+	for _, i := range f.Imports {
+		if dir, ok := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module+"/"); ok {
+			local := path.Base(dir)
+			if i.Name != nil {
+				local = i.Name.Name
+			}
+			imports[local] = dir
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok && imports[x.Name] != "" {
+				w.uses = append(w.uses, imports[x.Name]+"."+s.Sel.Name)
+			}
+		}
+		return true
+	})
+}
+
+// unusedNames lists the exported names that only their package and tests use. Commands, internal packages, packages
+// for tests and the root package are not looked at. Types that exported declarations mention are used by those.
+func unusedNames(all map[string]*weight) (unused []string) {
+	used := map[string]bool{}
+	for _, w := range all {
+		for _, name := range w.uses {
+			used[name] = true
+		}
+	}
+	for dir, w := range all {
+		if dir == "." || strings.HasPrefix(dir, "cmd/") || strings.Contains(dir, "internal") || strings.HasSuffix(dir, "test") {
+			continue
+		}
+		for _, name := range w.names {
+			if !used[name] && !w.mentioned[name[len(dir)+1:]] {
+				unused = append(unused, name)
+			}
+		}
+	}
+	slices.Sort(unused)
+	return unused
 }
 
 // tooHeavy returns a line for each limit that does not hold, with what to do.
@@ -158,6 +226,8 @@ func tooHeavy(all map[string]*weight) (problems []string) {
 		add(root.lines, maxRootLines, "the root package has too many lines; what a verb does belongs in its room (see docs/design.md)")
 	}
 	add(len(below), maxPackages, "pkg has too many packages; put the new one below the one that it belongs to")
+	unused := unusedNames(all)
+	add(len(unused), maxUnusedNames, "too many exported names are used by no other package, such as %s; write some in lower case", strings.Join(unused[:min(len(unused), 10)], ", "))
 	add(lines, maxCodeLines, "the code has too many lines; remove what nothing uses before you add more")
 	add(testLines, maxTestLines, "the tests have too many lines; put cases into tables, and test behavior in one place")
 	return problems
@@ -165,16 +235,23 @@ func tooHeavy(all map[string]*weight) (problems []string) {
 
 func TestWeightLimitsCanBreak(t *testing.T) {
 	t.Parallel()
-	text := "package x\n\n// A comment.\ntype AOptions struct {\n\tB, C int\n\tsync.Mutex\n}\n\nvar D, e = 1, 2\n\nfunc F() {}\n\nfunc (a AOptions) G() {}\n"
+	text := "package x\n\nimport \"" + module + "/y\"\n\n// A comment.\ntype AOptions struct {\n\tB, C int\n\tsync.Mutex\n}\n\nvar D, e = y.Y, 2\n\nfunc F() {}\n\nfunc (a AOptions) G() {}\n"
 	files := fstest.MapFS{
 		"x/x.go": {Data: []byte(text)}, "x/x_test.go": {Data: []byte("package x\n")}, "x/testdata/no.go": {Data: []byte("?")},
+		"y/y.go":       {Data: []byte("package y\n\ntype T int\n\nvar Y, Z T\n")},
 		"other/go.mod": {}, "other/y.go": {Data: []byte("?")},
 	}
 	got, err := weigh(files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]*weight{"x": {files: 1, lines: 8, testLines: 1, exported: 3, options: map[string]int{"AOptions": 3}}}
+	want := map[string]*weight{
+		"x": {
+			files: 1, lines: 9, testLines: 1, exported: 3, options: map[string]int{"AOptions": 3}, names: []string{"x.AOptions", "x.D", "x.F"},
+			mentioned: map[string]bool{"B": true, "C": true, "int": true, "sync": true, "Mutex": true}, uses: []string{"y.Y"},
+		},
+		"y": {files: 1, lines: 3, exported: 3, options: map[string]int{}, names: []string{"y.T", "y.Y", "y.Z"}, mentioned: map[string]bool{"T": true, "int": true}},
+	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(weight{})); diff != "" {
 		t.Errorf("weights (-want +got):\n%s", diff)
 	}
@@ -183,13 +260,19 @@ func TestWeightLimitsCanBreak(t *testing.T) {
 		"pkg/a": {exported: maxExportedNames + 1, options: map[string]int{"BOptions": maxOptionFields + 1, "COptions": maxOptionFields}},
 		"plan":  {lines: maxCodeLines, testLines: maxTestLines + 1},
 	}
+	if unused := unusedNames(want); !slices.Equal(unused, []string{"x.AOptions", "x.D", "x.F", "y.Z"}) {
+		t.Errorf("unused names: %q", unused)
+	}
+	for i := range maxUnusedNames + 1 {
+		all["plan"].names = append(all["plan"].names, fmt.Sprintf("plan.N%03d", i))
+	}
 	for i := range maxPackages {
 		all[fmt.Sprintf("pkg/b%d/c", i)] = &weight{}
 	}
 	problems := tooHeavy(all)
 	for i, begin := range []string{
 		"pkg/a has too many exported names; ", "pkg/a.BOptions has too many fields; ", "the root package has too many files; ", "the root package has too many lines; ",
-		"pkg has too many packages; ", "the code has too many lines; ", "the tests have too many lines; ",
+		"pkg has too many packages; ", "too many exported names are used by no other package, such as plan.N000, ", "the code has too many lines; ", "the tests have too many lines; ",
 	} {
 		if i >= len(problems) || !strings.HasPrefix(problems[i], begin) {
 			t.Errorf("%q is not problem %d of %q", begin, i, problems)

@@ -2,8 +2,6 @@ package mirrortest
 
 import (
 	"context"
-	"errors"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,8 +9,6 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan"
-	"github.com/gantry-mirror/gantry/plan/planning"
-	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
 // IsContent reports whether a repository of a mirror has content, and no records and no lease.
@@ -93,18 +89,13 @@ func (s *Site) Verified(config, destination string, change ...func(*verify.Optio
 	return must(s, "verify", func(ctx context.Context) (*verify.Result, error) { return verify.Run(ctx, o) })
 }
 
-// PlanFile makes the plan of a configuration and writes it to a file of the folder, as gantry plan --lock does.
+// PlanFile is WrittenPlan that also returns the plan.
 func (s *Site) PlanFile(config, name string) (file string, p *plan.Plan) {
 	s.T.Helper()
-	p = must(s, "plan", func(ctx context.Context) (*plan.Plan, error) {
-		return planning.PlanConfig(ctx, s.Env, planning.Options{Env: s.Env, Selection: selection.Selection{Config: config}, Workspace: s.Workspace()})
-	})
-	f, err := os.Create(s.Path(name))
-	if err == nil {
-		err = errors.Join(p.Write(f), f.Close())
-	}
-	if err != nil {
+	p = s.Planned(config)
+	var b strings.Builder
+	if err := p.Write(&b); err != nil {
 		s.T.Fatal(err)
 	}
-	return s.Path(name), p
+	return s.Write(name, b.String()), p
 }

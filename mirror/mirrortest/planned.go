@@ -24,7 +24,7 @@ func (s *Site) Planned(config string, change ...func(*planning.Options)) *plan.P
 	return must(s, "plan", func(ctx context.Context) (*planning.Result, error) { return planning.Make(ctx, o) }).Plan
 }
 
-// PlanFile plans a configuration and writes the plan to a file in the folder. It returns its path.
+// WrittenPlan plans a configuration and writes the plan to a file in the folder. It returns its path.
 func (s *Site) PlanFile(name, config string, change ...func(*planning.Options)) string {
 	s.T.Helper()
 	var b strings.Builder

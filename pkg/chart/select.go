@@ -18,9 +18,9 @@ type Selection struct {
 	Newest int
 }
 
-// CheckRange returns an error unless s is a range of versions, as Helm reads it: ">=1.2.0 <2", "^1.2",
+// checkRange returns an error unless s is a range of versions, as Helm reads it: ">=1.2.0 <2", "^1.2",
 // "1.x". A version is a range, too.
-func CheckRange(s string) error {
+func checkRange(s string) error {
 	if _, err := semver.NewConstraint(s); err != nil {
 		return fmt.Errorf("%q is not a range of versions such as \">=1.2.0 <2.0.0\"", s)
 	}
@@ -42,7 +42,7 @@ func (s Selection) Select(all []string) ([]string, error) {
 	}
 	c, err := semver.NewConstraint(wanted)
 	if err != nil {
-		return nil, CheckRange(wanted)
+		return nil, checkRange(wanted)
 	}
 	type parsed struct {
 		text string

@@ -18,6 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/remote/limits"
 )
 
 // newEnv returns an Env with these variables, in which nothing of the user is read, and the warnings.
@@ -48,8 +49,8 @@ func TestRegistriesRefused(t *testing.T) {
 	for want, r := range map[string]Registries{
 		"Options.ParallelImages 101":         {ParallelImages: 101},
 		"Options.ParallelLayers -1":          {ParallelImages: 1, ParallelLayers: -1},
-		"Options.Rate":                       {Rate: "fast"},
-		"Options.MinRate":                    {MinRate: "slow"},
+		"Options.Rate":                       {Rate: -1},
+		"Options.MinRate":                    {MinRate: -2},
 		"Options.SilentTimeout 1ms":          {SilentTimeout: time.Millisecond},
 		"Options.SilentTimeout 2h0m0s":       {SilentTimeout: 2 * time.Hour},
 		"Options.RetryTimes 1001":            {RetryTimes: 1001},
@@ -80,19 +81,19 @@ func TestRegistriesValues(t *testing.T) {
 	for want, r := range map[int]Registries{
 		remote.MaxStreams: {}, 3 * defaultLayers: {ParallelImages: 3}, defaultImages * 7: {ParallelLayers: 7}, 6: {ParallelImages: 2, ParallelLayers: 3},
 	} {
-		if got, err := r.Streams(); err != nil || got != want {
+		if got, err := Streams(&r); err != nil || got != want {
 			t.Errorf("%+v: %d streams, %v, want %d", r, got, err, want)
 		}
 	}
-	for text, want := range map[string]int64{"": 4 << 10, "0": 0, "1MiB": 1 << 20} {
-		if got, _, err := (&Registries{MinRate: text}).slowest(); err != nil || int64(got) != want {
-			t.Errorf("the minimum rate %q is %d, %v", text, got, err)
+	for rate, want := range map[limits.Rate]limits.Rate{0: 4 << 10, NoMinRate: 0, 1 << 20: 1 << 20} {
+		if got, _, err := (&Registries{MinRate: rate}).slowest(); err != nil || got != want {
+			t.Errorf("the minimum rate %d is %d, %v", rate, got, err)
 		}
 	}
 	config := t.TempDir()
 	write(t, filepath.Join(config, "gantry", "limits.yaml"), "hosts:\n- host: quay.io\n  streams: 8\n")
-	e, _ := newEnv(t, Registries{Rate: "2KiB"}, map[string]string{"XDG_CONFIG_HOME": config})
-	if rate, l, err := e.RateLimits(); err != nil || rate != 2<<10 || l == nil {
+	e, _ := newEnv(t, Registries{Rate: 2 << 10}, map[string]string{"XDG_CONFIG_HOME": config})
+	if rate, l, err := e.rateLimits(); err != nil || rate != 2<<10 || l == nil {
 		t.Errorf("%d, %+v, %v", rate, l, err)
 	}
 	same, _ := newEnv(t, Registries{}, nil)
@@ -132,8 +133,8 @@ func TestClient(t *testing.T) {
 	if _, err := c.Resolve(t.Context(), ref); err == nil {
 		t.Error("the registry has no image")
 	}
-	if len(agents) < 2 || slices.ContainsFunc(agents, func(a string) bool { return a != "test/1" }) || !slices.Equal(retried, []remote.Side{remote.Source}) || e.Retries() != 1 {
-		t.Errorf("agents %q, repeated %v, %d counted", agents, retried, e.Retries())
+	if len(agents) < 2 || slices.ContainsFunc(agents, func(a string) bool { return a != "test/1" }) || !slices.Equal(retried, []remote.Side{remote.Source}) || Retries(e.Hosts()) != 1 {
+		t.Errorf("agents %q, repeated %v, %d counted", agents, retried, Retries(e.Hosts()))
 	}
 	hosts := e.Hosts()
 	if len(hosts) != 1 || hosts[0].Host != host {
@@ -145,14 +146,8 @@ func TestClient(t *testing.T) {
 func TestFilesOfUser(t *testing.T) {
 	t.Parallel()
 	e, warned := newEnv(t, Registries{}, map[string]string{"LOGNAME": "ops"})
-	if got := e.ContainersFile("no-such-file.json"); got != "" {
-		t.Errorf("%s exists", got)
-	}
-	want := write(t, filepath.Join(e.Home, ".config", ContainersConfig, "no-such-file.json"), "{}")
-	if got := e.ContainersFile("no-such-file.json"); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if got := e.UserName(); got != "ops" {
+	want := write(t, filepath.Join(e.Home, ".config", "containers", "no-such-file.json"), "{}")
+	if got := UserName(e.Variable); got != "ops" {
 		t.Errorf("the user is %q", got)
 	}
 	if err := os.Chmod(want, 0o644); err != nil {
@@ -162,8 +157,8 @@ func TestFilesOfUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.WarnExposed(want, info)
-	e.WarnExposed(want, info)
+	WarnExposed(e, want, info)
+	WarnExposed(e, want, info)
 	if len(*warned) != 1 || !strings.Contains((*warned)[0], "chmod 600") {
 		t.Errorf("%q", *warned)
 	}
@@ -239,12 +234,12 @@ func TestNothingSet(t *testing.T) {
 	t.Parallel()
 	e, done := (*Env)(nil).OrDefault()
 	defer done()
-	e.Sayf("x %d", 1)
+	e.Noticef("x %d", 1)
 	e.Warnf("x")
-	e.Show("copying", func() progress.Reading { t.Error("progress without an observer"); return progress.Reading{} })()
-	e.Opened(nil)
+	Show(e.Observer, "copying", func() progress.Reading { t.Error("progress without an observer"); return progress.Reading{} })()
+	Opened(e.Observer, nil)
 	e.Logger().Info("x")
-	if e.Retries() != 0 || len(e.Hosts()) != 0 {
+	if Retries(e.Hosts()) != 0 || len(e.Hosts()) != 0 {
 		t.Error("requests before a client")
 	}
 	again, done := e.OrDefault()

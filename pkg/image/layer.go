@@ -57,7 +57,7 @@ func NewLayer() *Layer {
 // them; attributes may be nil. They must be in the layer itself: runtimes otherwise invent the
 // attributes of parent directories and override those of the layers below.
 func (l *Layer) AddDirectory(name string, attributes func(dir string) (Attributes, bool)) {
-	for up := Parent(name); up != ""; up = Parent(up) {
+	for up := parent(name); up != ""; up = parent(up) {
 		if _, ok := l.directories[up]; ok {
 			continue
 		}
@@ -99,7 +99,7 @@ func (l *Layer) AddFile(dir, name string, f File) error {
 		return fmt.Errorf("the file %.200q exists twice", name)
 	}
 	l.files[full] = f
-	for up := Parent(full); up != dir; up = Parent(up) {
+	for up := parent(full); up != dir; up = parent(up) {
 		l.directories[up] = ordinary
 	}
 	return nil

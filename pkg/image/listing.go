@@ -123,7 +123,7 @@ func (l *Lister) add(found *Listing, h *tar.Header, r io.Reader) error {
 		return err
 	}
 	if base := path.Base(name); strings.HasPrefix(base, whiteoutPrefix) {
-		return l.addMark(found, Parent(name), base)
+		return l.addMark(found, parent(name), base)
 	}
 	found.Tmp = found.Tmp || IsBelow(name, "tmp")
 	isDir := h.Typeflag == tar.TypeDir
@@ -275,7 +275,7 @@ func (l *Lister) isAbove(name string) bool {
 // check rejects names below something that is not a directory.
 func (found *Listing) check() error {
 	for name := range found.entries {
-		for up := Parent(name); up != ""; up = Parent(up) {
+		for up := parent(name); up != ""; up = parent(up) {
 			if e, ok := found.entries[up]; ok && e.kind != directory {
 				return fmt.Errorf("the layer has %.200q below %.200q, which is not a directory", name, up)
 			}

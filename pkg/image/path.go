@@ -21,8 +21,8 @@ func IsBelow(name, dir string) bool {
 	return dir == "" || name == dir || len(name) > len(dir) && name[len(dir)] == '/' && name[:len(dir)] == dir
 }
 
-// Parent returns the directory of name, "" for the root and for names in it.
-func Parent(name string) string {
+// parent returns the directory of name, "" for the root and for names in it.
+func parent(name string) string {
 	if n := strings.LastIndexByte(name, '/'); n > 0 {
 		return name[:n]
 	}

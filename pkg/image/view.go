@@ -50,7 +50,7 @@ func (v *View) shows(name string, isDir bool) bool {
 		return false
 	}
 	for name != "" {
-		name = Parent(name)
+		name = parent(name)
 		if v.covered[name] || v.opaque[name] {
 			return false
 		}
@@ -116,7 +116,7 @@ func (v *View) Add(layer int, found *Listing) {
 		} else {
 			v.covered[name] = true
 		}
-		for up := Parent(name); up != "" && !v.directories[up]; up = Parent(up) {
+		for up := parent(name); up != "" && !v.directories[up]; up = parent(up) {
 			v.directories[up] = true
 		}
 	}
@@ -186,7 +186,7 @@ func (v *View) Directory(name string) (string, error) {
 
 // Linked reports whether a name, or a directory above it, is a symbolic link.
 func (v *View) Linked(name string) bool {
-	for ; name != ""; name = Parent(name) {
+	for ; name != ""; name = parent(name) {
 		if v.visible[name].kind == symlink {
 			return true
 		}
@@ -217,7 +217,7 @@ func (v *View) resolve(name, dir string) (placed, string, error) {
 		case "", ".":
 			continue
 		case "..":
-			at = Parent(at)
+			at = parent(at)
 			continue
 		}
 		at = path.Join(at, next)
@@ -234,7 +234,7 @@ func (v *View) resolve(name, dir string) (placed, string, error) {
 				return placed{}, "", fmt.Errorf("the symlink %.200q does not end after %d steps", name, maxLinks)
 			}
 			ahead = append(strings.Split(p.link, "/"), ahead...)
-			at = Parent(at)
+			at = parent(at)
 			if strings.HasPrefix(p.link, "/") {
 				at = ""
 			}

@@ -19,8 +19,8 @@ import (
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
-// ProbeRepository is the repository below the prefix of a mirror that Doctor pushes to.
-const ProbeRepository = "gantry/probe"
+// probeRepository is the repository below the prefix of a mirror that Doctor pushes to.
+const probeRepository = "gantry/probe"
 
 // DoctorOptions says what Doctor looks at.
 type DoctorOptions struct {
@@ -43,7 +43,7 @@ type DoctorResult struct {
 }
 
 // Doctor looks at everything that mirroring to a registry depends on. It pushes a few small artifacts to
-// ProbeRepository and deletes them. If something prevents mirroring, it returns the result and an error,
+// probeRepository and deletes them. If something prevents mirroring, it returns the result and an error,
 // of kind advice.Unauthorized if a registry refuses the credentials.
 func Doctor(ctx context.Context, o DoctorOptions) (*DoctorResult, error) {
 	e, done := o.Env.OrDefault()
@@ -119,7 +119,7 @@ func (d *examination) examineMirror(ctx context.Context, path mirror.RegistryPat
 	if err != nil {
 		return err
 	}
-	at := path.Repository(ProbeRepository)
+	at := path.Repository(probeRepository)
 	contact, err := client.Contact(ctx, at)
 	if err != nil {
 		return d.problem(ctx, "registry", "connection", err)

@@ -41,7 +41,7 @@ func catalogManifests(catalogs []Catalog) (files []File, notes []string, err err
 		if err := claim(names, id, c); err != nil {
 			return nil, nil, fmt.Errorf("catalog %s: %w", c.Source, inTemplate(c, err))
 		}
-		files = append(files, File{CatalogSourceFile(c.Name), text})
+		files = append(files, File{catalogSourceFile(c.Name), text})
 		for _, note := range more {
 			notes = append(notes, fmt.Sprintf("catalog %s, template %s: %s", c.Source, c.TemplateName, note))
 		}

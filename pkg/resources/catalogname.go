@@ -127,7 +127,7 @@ func NamesInFiles(catalogs []Catalog, saved []CatalogName, files []string) ([]Ca
 		if err != nil {
 			return nil, fmt.Errorf("catalog %s: %w", catalogs[i].Source, err)
 		}
-		listed := slices.ContainsFunc(files, func(name string) bool { return path.Base(name) == CatalogSourceFile(n.Name) })
+		listed := slices.ContainsFunc(files, func(name string) bool { return path.Base(name) == catalogSourceFile(n.Name) })
 		if listed && savedName(saved, &catalogs[i], n.Place) < 0 {
 			saved = append(saved, n)
 		}
@@ -214,8 +214,8 @@ func dashed(s string) string {
 	}, strings.ToLower(s)), "-")
 }
 
-// CatalogSourceFile returns the file with the CatalogSource of the catalog with a name.
-func CatalogSourceFile(name string) string { return sourcePrefix + name + ".yaml" }
+// catalogSourceFile returns the file with the CatalogSource of the catalog with a name.
+func catalogSourceFile(name string) string { return sourcePrefix + name + ".yaml" }
 
 // CatalogSourceName returns the namespace and name of the CatalogSource that Build writes for a
 // catalog with a name, as in "openshift-marketplace/cs-index-v4-18". Values in the template take

@@ -55,8 +55,8 @@ func components() []component {
 	}
 }
 
-// OptionalComponents returns the components that a Target may name, sorted.
-func OptionalComponents() (names []string) {
+// optionalComponents returns the components that a Target may name, sorted.
+func optionalComponents() (names []string) {
 	for _, c := range components() {
 		if c.optional != "" {
 			names = append(names, c.name)

@@ -20,7 +20,7 @@ type Target struct {
 	Kubernetes bool
 	// Version is the oldest version of OpenShift, its major and minor number. 0.0 is unknown.
 	Version OpenShiftVersion
-	// Components are those that not every cluster of the version has a use for. See OptionalComponents.
+	// Components are those that not every cluster of the version has a use for. See optionalComponents.
 	Components []string
 }
 
@@ -35,8 +35,8 @@ func (v OpenShiftVersion) Compare(w OpenShiftVersion) int {
 	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor))
 }
 
-// ParseOpenShiftVersion reads "4.20", "v4.20" or "4.20.3". ok is false for other text.
-func ParseOpenShiftVersion(text string) (v OpenShiftVersion, ok bool) {
+// parseOpenShiftVersion reads "4.20", "v4.20" or "4.20.3". ok is false for other text.
+func parseOpenShiftVersion(text string) (v OpenShiftVersion, ok bool) {
 	parts := strings.Split(strings.TrimPrefix(text, "v"), ".")
 	if len(parts) < 2 {
 		return v, false
@@ -59,22 +59,22 @@ func ParseTarget(text string) (Target, error) {
 		word = strings.TrimSpace(word)
 		name, version, versioned := strings.Cut(word, "-")
 		switch {
-		case slices.Contains(OptionalComponents(), word):
+		case slices.Contains(optionalComponents(), word):
 			if !slices.Contains(t.Components, word) {
 				t.Components = append(t.Components, word)
 			}
 			continue
 		case name != openShift && word != kubernetes:
-			words := append([]string{openShift + "-4.20", kubernetes}, OptionalComponents()...)
+			words := append([]string{openShift + "-4.20", kubernetes}, optionalComponents()...)
 			return t, fmt.Errorf("%q is neither openshift-VERSION nor kubernetes, and no component that can be added (%s)%s",
-				word, strings.Join(OptionalComponents(), ", "), hint(word, words))
+				word, strings.Join(optionalComponents(), ", "), hint(word, words))
 		case platform != "" || i > 0:
 			return t, fmt.Errorf("%q: name one platform, before the components", text)
 		}
 		platform, t.Kubernetes = name, word == kubernetes
 		if versioned {
 			var ok bool
-			if t.Version, ok = ParseOpenShiftVersion(version); !ok || strings.Count(version, ".") != 1 {
+			if t.Version, ok = parseOpenShiftVersion(version); !ok || strings.Count(version, ".") != 1 {
 				return t, fmt.Errorf("%q: want openshift and a minor version, such as openshift-4.20", word)
 			}
 		}
@@ -103,13 +103,13 @@ func (t Target) String() string {
 func OldestVersion(releases []string, catalogs []Catalog) OpenShiftVersion {
 	var all []OpenShiftVersion
 	for _, text := range releases {
-		if v, ok := ParseOpenShiftVersion(text); ok {
+		if v, ok := parseOpenShiftVersion(text); ok {
 			all = append(all, v)
 		}
 	}
 	if len(all) == 0 {
 		for _, c := range catalogs {
-			if v, ok := ParseOpenShiftVersion(c.Mirror.Tag); ok {
+			if v, ok := parseOpenShiftVersion(c.Mirror.Tag); ok {
 				all = append(all, v)
 			}
 		}

@@ -75,7 +75,7 @@ func ReadAudit(dir string, last int) (result *audit.Result, err error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if errors.Is(headErr, ErrAltered) {
+		if errors.Is(headErr, errAltered) {
 			result.Problems = append(result.Problems, headErr.Error())
 			return nil
 		}

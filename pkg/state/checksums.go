@@ -29,8 +29,8 @@ const (
 	maxChecksums = 16 << 20
 )
 
-// ErrAltered means that a state file is not as Gantry wrote it.
-var ErrAltered = errors.New("the file was altered or damaged since Gantry wrote it: its checksum in " + checksumFile + " is another one")
+// errAltered means that a state file is not as Gantry wrote it.
+var errAltered = errors.New("the file was altered or damaged since Gantry wrote it: its checksum in " + checksumFile + " is another one")
 
 // checksums are the checksums of state files, by name. While a file is replaced, it has two: the old
 // one and the new one, so that a run that is killed at any time leaves a file that matches.
@@ -93,7 +93,7 @@ func (c *checksums) verify(name string, f io.ReadSeeker) error {
 	}
 	have := hex.EncodeToString(sum.Sum(nil))
 	if !slices.Contains(want, have) {
-		return advice.Wrap(advice.Mismatch, ErrAltered, "remove it, or remove its line from "+checksumFile+" to use it as it is")
+		return advice.Wrap(advice.Mismatch, errAltered, "remove it, or remove its line from "+checksumFile+" to use it as it is")
 	}
 	c.set(name, have)
 	_, err := f.Seek(0, io.SeekStart)
@@ -216,7 +216,7 @@ func (w *Workspace) noteDamage(name string) {
 	switch {
 	case err == nil:
 		_ = f.Close() // only read
-	case errors.Is(err, ErrAltered):
+	case errors.Is(err, errAltered):
 		w.OnDamage(name)
 	}
 }
@@ -267,7 +267,7 @@ func VerifyPlan(path string) error {
 		return nil //nolint:nilerr // it is not in a workspace
 	}
 	err = verifyFile(durable.Folder{Root: root}, "plans/"+base)
-	if errors.Is(err, ErrAltered) { // unless another run replaced it at that moment
+	if errors.Is(err, errAltered) { // unless another run replaced it at that moment
 		err = verifyFile(durable.Folder{Root: root}, "plans/"+base)
 	}
 	return errors.Join(err, root.Close())
@@ -289,7 +289,7 @@ func verifyFile(disk durable.Folder, name string) error {
 // hintFor returns a hint for a state file that cannot be read, with what else is possible if it was
 // altered on purpose.
 func hintFor(err error, hint string) string {
-	if errors.Is(err, ErrAltered) {
+	if errors.Is(err, errAltered) {
 		hint += "; if it was altered on purpose, remove its line from " + checksumFile + " in the workspace instead"
 	}
 	return hint

@@ -115,7 +115,7 @@ func TestAlteredState(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = read(w)
-		if !errors.Is(err, ErrAltered) || advice.KindOf(err) != advice.Mismatch || !strings.Contains(err.Error(), filepath.Base(name)) || !strings.Contains(advice.Hint(err), checksumFile) {
+		if !errors.Is(err, errAltered) || advice.KindOf(err) != advice.Mismatch || !strings.Contains(err.Error(), filepath.Base(name)) || !strings.Contains(advice.Hint(err), checksumFile) {
 			t.Errorf("%s: %v; %s", name, err, advice.Hint(err))
 		}
 		if err := os.WriteFile(path, whole, 0o600); err != nil {
@@ -125,7 +125,7 @@ func TestAlteredState(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mirrors/m.json"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.SaveRecord("m", "more", &Record{}); !errors.Is(err, ErrAltered) {
+	if err := w.SaveRecord("m", "more", &Record{}); !errors.Is(err, errAltered) {
 		t.Errorf("an altered record was copied: %v", err)
 	}
 }
@@ -255,7 +255,7 @@ func TestVerifyPlan(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := VerifyPlan(file); !errors.Is(err, ErrAltered) || advice.KindOf(err) != advice.Mismatch {
+	if err := VerifyPlan(file); !errors.Is(err, errAltered) || advice.KindOf(err) != advice.Mismatch {
 		t.Errorf("an altered plan: %v", err)
 	}
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
-// MaxSequence is the highest sequence of an archive.
-const MaxSequence = 999_999
+// maxSequence is the highest sequence of an archive.
+const maxSequence = 999_999
 
 // A SetRef refers to an archive of a series: archives, receipts, histories and repair requests
 // use it. The series has the name of the image set, which is beside the reference.
 type SetRef struct {
-	Sequence int `json:"sequence"` // from 1 to MaxSequence
+	Sequence int `json:"sequence"` // from 1 to maxSequence
 	// Set is the digest of the set manifest. It is empty in the history while the archive is
 	// being finished.
 	Set digest.Digest `json:"set,omitempty"`

@@ -114,7 +114,7 @@ func (r *Receipt) check() error {
 	}
 	last := 0
 	for _, s := range r.Sets {
-		if s.Sequence <= last || s.Sequence > MaxSequence {
+		if s.Sequence <= last || s.Sequence > maxSequence {
 			return fmt.Errorf("sets: sequence %d after %d", s.Sequence, last)
 		}
 		if err := layout.CheckDigest(s.Set); err != nil {

@@ -56,7 +56,7 @@ func readUnlocked(dir string, read func(*Workspace) error) (err error) {
 		if w.sums, err = readChecksums(w.disk); err != nil {
 			return err
 		}
-		if err = read(w); err == nil || try == 2 || !errors.Is(err, ErrAltered) {
+		if err = read(w); err == nil || try == 2 || !errors.Is(err, errAltered) {
 			return err
 		}
 	}

@@ -80,7 +80,7 @@ func (r *RepairRequest) check() error {
 		return err
 	}
 	switch {
-	case r.Sequence < 1 || r.Sequence > MaxSequence:
+	case r.Sequence < 1 || r.Sequence > maxSequence:
 		return fmt.Errorf("sequence %d", r.Sequence)
 	case r.IsEmpty():
 		return errors.New("it requests nothing")

@@ -25,7 +25,7 @@
 //	                     suffixes.json, layout, records, histories, receipts and of the lists of manifests
 //
 // Every file is written completely or not at all. A file with a checksum is verified when it is
-// read; if it was altered, the error matches [ErrAltered]. Files without one were written by an older
+// read; if it was altered, the error matches [errAltered]. Files without one were written by an older
 // version. The cache may be deleted at any time: its content is addressed by digest and checked when
 // it is read. The journal needs no checksum, since what it lists is requested from the mirror, and
 // neither does the secret: with another one, an unfinished archive is written from the start.

@@ -18,9 +18,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// FileKind identifies a list of images to delete, in the format of oc mirror. Its version is
+// fileKind identifies a list of images to delete, in the format of oc mirror. Its version is
 // imageset.APIVersion.
-const FileKind = "DeleteImageList"
+const fileKind = "DeleteImageList"
 
 // MaxFile is the maximum size of a list, in bytes.
 const MaxFile = 64 << 20
@@ -101,8 +101,8 @@ func ParseFile(text []byte) (*File, error) {
 		return nil, advice.New(advice.Input, "make the list with gantry prune -c FILE, and use that", "it is the configuration and not the list")
 	case d.Kind == "":
 		return nil, advice.New(advice.Input, "use a file that gantry prune -c or oc mirror delete --generate wrote", "it has no kind: it is empty, or not a list of images")
-	case d.Kind != FileKind || d.Version != imageset.APIVersion:
-		return nil, advice.New(advice.Input, "use a file that gantry prune -c or oc mirror delete --generate wrote", "it is %.60q of %.60q, and not %s of %s", d.Kind, d.Version, FileKind, imageset.APIVersion)
+	case d.Kind != fileKind || d.Version != imageset.APIVersion:
+		return nil, advice.New(advice.Input, "use a file that gantry prune -c or oc mirror delete --generate wrote", "it is %.60q of %.60q, and not %s of %s", d.Kind, d.Version, fileKind, imageset.APIVersion)
 	case len(d.Items) > maxItems:
 		return nil, advice.New(advice.Input, "split it", "it has %d images, and the limit is %d", len(d.Items), maxItems)
 	}
@@ -153,7 +153,7 @@ func (in *fileItem) item() (Item, error) {
 
 // Write returns the file. Its items are sorted.
 func (f *File) Write() ([]byte, error) {
-	d := fileDocument{Version: imageset.APIVersion, Items: []fileItem{}, Kind: FileKind}
+	d := fileDocument{Version: imageset.APIVersion, Items: []fileItem{}, Kind: fileKind}
 	for _, item := range f.Items {
 		out := fileItem{item.Source, scheme + item.Image.String(), item.Type, string(item.Digest)}
 		if item.Digest == item.Image.Digest {

@@ -11,8 +11,8 @@ import (
 // KeepFormat is the value of Selection.DestFormat that keeps the media types of the sources, the default.
 const KeepFormat = "keep"
 
-// DestFormats returns the values of Selection.DestFormat.
-func DestFormats() []string { return append(manifest.Formats(), KeepFormat) }
+// destFormats returns the values of Selection.DestFormat.
+func destFormats() []string { return append(manifest.Formats(), KeepFormat) }
 
 // Format returns the format that images are converted to, or "".
 func (s *Selection) Format() manifest.Format {
@@ -24,8 +24,8 @@ func (s *Selection) Format() manifest.Format {
 
 // checkFormat returns an error unless DestFormat is known.
 func (s *Selection) checkFormat() error {
-	if s.DestFormat != "" && !slices.Contains(DestFormats(), s.DestFormat) {
-		return env.InputHint("give "+strings.Join(DestFormats(), ", "), "Options.DestFormat %q", s.DestFormat)
+	if s.DestFormat != "" && !slices.Contains(destFormats(), s.DestFormat) {
+		return env.InputHint("give "+strings.Join(destFormats(), ", "), "Options.DestFormat %q", s.DestFormat)
 	}
 	return nil
 }

@@ -16,9 +16,9 @@ import (
 	"unicode/utf8"
 )
 
-// Is reports whether a character is escaped: a control character other than a line break or tab, or
+// is reports whether a character is escaped: a control character other than a line break or tab, or
 // one that changes the direction of writing.
-func Is(r rune) bool {
+func is(r rune) bool {
 	switch {
 	case r < ' ':
 		return r != '\n' && r != '\t' && r != '\r'
@@ -29,18 +29,18 @@ func Is(r rune) bool {
 }
 
 // Contains reports whether a text contains a character that is escaped.
-func Contains(text string) bool { return strings.ContainsFunc(text, Is) }
+func Contains(text string) bool { return strings.ContainsFunc(text, is) }
 
 // JSON returns valid JSON with \u escapes in place of such characters. It may be YAML if they are
 // only in double quotes. It returns text itself if it contains none.
 func JSON(text []byte) []byte {
-	if i := slices.IndexFunc(text, func(c byte) bool { return c >= 0x7f || Is(rune(c)) }); i < 0 || bytes.IndexFunc(text[i:], Is) < 0 {
+	if i := slices.IndexFunc(text, func(c byte) bool { return c >= 0x7f || is(rune(c)) }); i < 0 || bytes.IndexFunc(text[i:], is) < 0 {
 		return text
 	}
 	var b bytes.Buffer
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
-		if Is(r) {
+		if is(r) {
 			fmt.Fprintf(&b, `\u%04x`, r)
 		} else {
 			b.Write(text[:n]) // invalid UTF-8, too

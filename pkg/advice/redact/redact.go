@@ -18,8 +18,8 @@ import (
 	"unicode"
 )
 
-// Mark replaces what is removed.
-const Mark = "[redacted]"
+// mark replaces what is removed.
+const mark = "[redacted]"
 
 var (
 	digest = pattern(`^sha(256|384|512):`)
@@ -52,12 +52,12 @@ func Address(s string) string {
 	}
 	switch {
 	case query >= 0 && query < at:
-		return head + Mark // the query may contain an @, or the password a ?
+		return head + mark // the query may contain an @, or the password a ?
 	case query >= 0:
-		rest = rest[:query+1] + Mark
+		rest = rest[:query+1] + mark
 	}
 	if at >= 0 {
-		rest = Mark + rest[at:]
+		rest = mark + rest[at:]
 	}
 	return head + rest
 }
@@ -99,7 +99,7 @@ func boundary(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("
 // word is Text for one word.
 func word(s string) string {
 	if i := secretQuery().FindStringIndex(s); i != nil {
-		s = s[:i[0]+1] + Mark
+		s = s[:i[0]+1] + mark
 	}
 	if !strings.Contains(s, "@") {
 		return s
@@ -115,7 +115,7 @@ func word(s string) string {
 	}
 	for _, i := range starts {
 		if at := userinfo(s[i[1]:], i[1] > i[0], isFolder(s[i[0]:i[1]])); at >= 0 {
-			return s[:i[1]] + Mark + s[i[1]+at:]
+			return s[:i[1]] + mark + s[i[1]+at:]
 		}
 	}
 	return s

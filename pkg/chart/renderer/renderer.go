@@ -31,8 +31,8 @@ const Program = "gantry-helm"
 
 // The default limits of rendering one chart.
 const (
-	DefaultMemory = 1 << 30 // bytes
-	DefaultTime   = time.Minute
+	defaultMemory = 1 << 30 // bytes
+	defaultTime   = time.Minute
 )
 
 // SpareTime is how long the process may take beyond the limit that it enforces itself.
@@ -106,10 +106,10 @@ type Renderer struct {
 // New returns a Renderer that runs the program at path. Close ends it.
 func New(path string, o Options) *Renderer {
 	if o.Memory == 0 {
-		o.Memory = DefaultMemory
+		o.Memory = defaultMemory
 	}
 	if o.Time == 0 {
-		o.Time = DefaultTime
+		o.Time = defaultTime
 	}
 	return &Renderer{path: path, o: o}
 }

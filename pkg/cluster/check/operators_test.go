@@ -58,7 +58,7 @@ func TestOperators(t *testing.T) {
 		route    string
 	}{{"heads", true, "otter.v1.0.0 stranded"}, {"closed", false, complete}} {
 		config := s.Path(tc.name + ".yaml")
-		file := s.PlanFile(tc.name+".json", config)
+		file := s.WrittenPlan(tc.name+".json", config)
 		s.Mirrored(config, s.Docker(tc.name))
 		ofConfig, ofPlan, ofMirror := ask, ask, ask
 		ofConfig.Config, ofPlan.Plan = config, file
@@ -205,7 +205,7 @@ func TestCRDSafety(t *testing.T) {
 	}
 	s.PushCatalog("registry.example.com/kelp/index:v1", fstest.MapFS{"kelp.json": {Data: []byte(catalog)}})
 	config := s.Config("kelp.yaml", "  operators: [{catalog: 'registry.example.com/kelp/index:v1', full: true}]\n")
-	file := s.PlanFile("plan.json", config)
+	file := s.WrittenPlan("plan.json", config)
 	s.Mirrored(config, s.Docker("site/one"))
 	disk, served := s.Exported(config, "disk"), s.Mirror.Host+"/site/one/kelp/index:v1"
 	for name, o := range map[string]check.Options{

@@ -93,7 +93,7 @@ func TestPlatform(t *testing.T) {
 	t.Parallel()
 	p := mirrortest.SmallPlatform(t)
 	updated(p, "ocp")
-	file := p.PlanFile("plan.json", p.Path("imageset.yaml"))
+	file := p.WrittenPlan("plan.json", p.Path("imageset.yaml"))
 	want := &proof.Report{
 		Version: 1, Mirror: p.Docker("ocp"), Blobs: "not checked",
 		GraphData: p.Mirror.Host + "/ocp/openshift/graph-image@" + p.MirrorTags("ocp/" + mirrortest.GraphRepository)["latest"].String(),
@@ -265,7 +265,7 @@ func TestPlatformServed(t *testing.T) {
 	t.Parallel()
 	p := mirrortest.SmallPlatform(t)
 	config := p.Config("imageset.yaml", provenPlatform)
-	disk, file := p.Exported(config, "disk"), p.PlanFile("plan.json", config)
+	disk, file := p.Exported(config, "disk"), p.WrittenPlan("plan.json", config)
 	defer p.Unplug()()
 	ctx, stop := context.WithCancel(t.Context())
 	ready, ended := make(chan string, 1), make(chan error, 1)
@@ -313,7 +313,7 @@ func TestPlatformKeys(t *testing.T) {
 		_, _ = rw.Write(body)
 	}})
 	updated(p, "ocp", func(o *mirroring.Options) { o.ReleaseTrust = trust })
-	kept := p.PlanFile("kept.json", p.Path("imageset.yaml"), func(o *planning.Options) { o.ReleaseTrust = trust })
+	kept := p.WrittenPlan("kept.json", p.Path("imageset.yaml"), func(o *planning.Options) { o.ReleaseTrust = trust })
 	wantProblems := []string{
 		"a cluster that runs 4.19.2 will not accept the signatures of 4.20.2: the image DIGEST is not trusted: no signature satisfies the keyring verifier-public-key-test:\n" +
 			"signature 1: it was made with key KEY, which is not in keyring verifier-public-key-test",

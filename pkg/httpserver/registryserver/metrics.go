@@ -9,10 +9,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/metrics"
 )
 
-// MetricsPath is where Metered serves metrics.
-const MetricsPath = "/metrics"
+// metricsPath is where Metered serves metrics.
+const metricsPath = "/metrics"
 
-// Metered returns next with metrics of its requests, in the text format of Prometheus, under MetricsPath.
+// Metered returns next with metrics of its requests, in the text format of Prometheus, under metricsPath.
 // more are further ones, which do not change.
 func Metered(next http.Handler, more ...metrics.Metric) http.Handler {
 	return &metered{next: next, more: more, requests: map[int]int64{}}
@@ -29,7 +29,7 @@ type metered struct {
 
 // ServeHTTP implements http.Handler.
 func (m *metered) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == MetricsPath {
+	if r.URL.Path == metricsPath {
 		w.Header().Set("Content-Type", metrics.ContentType)
 		_ = metrics.Write(w, m.metrics()...) // the client may be gone
 		return

@@ -24,10 +24,10 @@ func TestMetered(t *testing.T) {
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		return w.Body.String()
 	}
-	for _, path := range []string{"/a", "/absent", "/b", MetricsPath} {
+	for _, path := range []string{"/a", "/absent", "/b", metricsPath} {
 		get(path)
 	}
-	text := get(MetricsPath)
+	text := get(metricsPath)
 	for _, line := range []string{
 		`gantry_serve_requests_total{code="200"} 2`, `gantry_serve_requests_total{code="404"} 1`, "gantry_serve_sent_bytes_total 18", "gantry_serve_images 3",
 	} {

@@ -67,10 +67,10 @@ func (l *Layout) SetIndex(ctx context.Context, manifests iter.Seq[ocispec.Descri
 }
 
 // WriteIndex writes index.json with these manifests, one entry at a time. The bytes are the same as
-// of EncodeIndex.
+// of encodeIndex.
 func WriteIndex(w io.Writer, manifests iter.Seq[ocispec.Descriptor]) error {
 	out := bufio.NewWriterSize(w, 64<<10)
-	raw, err := EncodeIndex(ocispec.Index{})
+	raw, err := encodeIndex(ocispec.Index{})
 	if err != nil {
 		return err
 	}
@@ -88,9 +88,9 @@ func WriteIndex(w io.Writer, manifests iter.Seq[ocispec.Descriptor]) error {
 	return out.Flush()
 }
 
-// EncodeIndex returns the bytes of index.json, with schema version and media type. The same index
+// encodeIndex returns the bytes of index.json, with schema version and media type. The same index
 // gives the same bytes.
-func EncodeIndex(index ocispec.Index) ([]byte, error) {
+func encodeIndex(index ocispec.Index) ([]byte, error) {
 	index.SchemaVersion = 2
 	index.MediaType = ocispec.MediaTypeImageIndex
 	if index.Manifests == nil {

@@ -96,7 +96,7 @@ func TestResolve(t *testing.T) {
 }
 
 func FuzzIndex(f *testing.F) {
-	raw, err := EncodeIndex(ocispec.Index{Manifests: []ocispec.Descriptor{named("one", "v1")}})
+	raw, err := encodeIndex(ocispec.Index{Manifests: []ocispec.Descriptor{named("one", "v1")}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func FuzzIndex(f *testing.F) {
 				t.Fatalf("accepted digest %q, whose file is %q", m.Digest, name)
 			}
 		}
-		written, err := EncodeIndex(index)
+		written, err := encodeIndex(index)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func FuzzIndex(f *testing.F) {
 		if err != nil {
 			t.Fatalf("wrote %s, which is refused: %v", written, err)
 		}
-		twice, err := EncodeIndex(again)
+		twice, err := encodeIndex(again)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// TestWriteIndexIsEncodeIndex checks that WriteIndex writes the same bytes that EncodeIndex
+// TestWriteIndexIsEncodeIndex checks that WriteIndex writes the same bytes that encodeIndex
 // returns, for any number of manifests.
 func TestWriteIndexIsEncodeIndex(t *testing.T) {
 	var manifests []ocispec.Descriptor
@@ -19,7 +19,7 @@ func TestWriteIndexIsEncodeIndex(t *testing.T) {
 		if err := WriteIndex(&b, slices.Values(manifests)); err != nil {
 			t.Fatal(err)
 		}
-		want, err := EncodeIndex(ocispec.Index{Manifests: manifests})
+		want, err := encodeIndex(ocispec.Index{Manifests: manifests})
 		if err != nil {
 			t.Fatal(err)
 		}

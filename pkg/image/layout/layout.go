@@ -183,7 +183,7 @@ func (l *Layout) writeMarkers() error {
 		return err
 	}
 	if _, err := l.root.Lstat(ocispec.ImageIndexFile); errors.Is(err, fs.ErrNotExist) {
-		index, err := EncodeIndex(ocispec.Index{})
+		index, err := encodeIndex(ocispec.Index{})
 		if err == nil {
 			err = disk.WriteFile(ocispec.ImageIndexFile, index)
 		}

@@ -54,12 +54,12 @@ func New(r Rule) (*Selector, error) {
 	s := &Selector{rule: r}
 	var err error
 	if r.Regex != "" {
-		if s.regex, err = Whole(r.Regex); err != nil {
+		if s.regex, err = whole(r.Regex); err != nil {
 			return nil, err
 		}
 	}
 	for _, text := range r.Exclude {
-		expression, err := Whole(text)
+		expression, err := whole(text)
 		if err != nil {
 			return nil, err
 		}
@@ -73,9 +73,9 @@ func New(r Rule) (*Selector, error) {
 	return s, nil
 }
 
-// Whole compiles a regular expression that matches only a whole text, as if it began with ^ and
+// whole compiles a regular expression that matches only a whole text, as if it began with ^ and
 // ended with $.
-func Whole(text string) (*regexp.Regexp, error) {
+func whole(text string) (*regexp.Regexp, error) {
 	if _, err := regexp.Compile(text); err != nil { // ")(" would be valid in parentheses
 		return nil, err
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release/graph"
 )
 
-// Supported is the highest version of the format that is supported. Servers also reject higher
+// supported is the highest version of the format that is supported. Servers also reject higher
 // versions, and every other major version.
-const Supported = "1.2.0"
+const supported = "1.2.0"
 
 // maxErrors is the maximum number of files in an error.
 const maxErrors = 20
@@ -63,7 +63,7 @@ func (d *Data) parseVersion() error {
 	if err != nil {
 		return fmt.Errorf("%.50q is not a semantic version: %w", d.Version, err)
 	}
-	if most := semver.MustParse(Supported); v.Major != most.Major || v.GT(most) {
+	if most := semver.MustParse(supported); v.Major != most.Major || v.GT(most) {
 		return fmt.Errorf("graph data of version %s is not supported, only %d.0.0 to %s; use a newer version of Gantry", v, most.Major, most)
 	}
 	return nil

@@ -18,8 +18,8 @@ import (
 // Limits on graph data. In 2026 it has 1,800 files, the largest of 11 KB, and 104 KB as tar.gz;
 // archives of the repository have a few hundred files more.
 const (
-	// MaxSize is the maximum size of a tar.gz in bytes.
-	MaxSize     = 16 << 20
+	// maxSize is the maximum size of a tar.gz in bytes.
+	maxSize     = 16 << 20
 	maxUnpacked = 128 << 20 // including ignored files
 	maxFile     = 4 << 20
 	maxFiles    = 50_000
@@ -37,7 +37,7 @@ func Read(r io.Reader) (*Data, error) {
 
 func read(r io.Reader) (*Data, error) {
 	sum := sha256.New()
-	r = io.TeeReader(limit(r, MaxSize, "the file has"), sum)
+	r = io.TeeReader(limit(r, maxSize, "the file has"), sum)
 	files, err := untar(r)
 	if err != nil {
 		return nil, err

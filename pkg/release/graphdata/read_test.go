@@ -194,7 +194,7 @@ func TestReadArchive(t *testing.T) {
 		"trailing text":   {append(bytes.Clone(whole), "<html>"...), "unpacking"},
 		"a link":          {link, "channels/x.yaml is not a regular file"},
 		"too much inside": {append(members(t, begun(t, 10<<24)), bytes.Repeat(members(t, make([]byte, 1<<24)), 10)...), "the file unpacks to more than the limit of 128 MiB"},
-		"too much":        {members(t, begun(t, MaxSize), noise(MaxSize)), "the file has more than the limit of 16 MiB"},
+		"too much":        {members(t, begun(t, maxSize), noise(maxSize)), "the file has more than the limit of 16 MiB"},
 	} {
 		if testing.Short() && name == "too much inside" {
 			continue // 128 MiB

@@ -37,18 +37,18 @@ type Getter interface {
 
 // The update services of the products.
 const (
-	OCP = "https://api.openshift.com/api/upgrades_info/v1/graph"
-	// OKD is a release controller: it returns all releases of its streams, and the channel selects
+	ocp = "https://api.openshift.com/api/upgrades_info/v1/graph"
+	// okd is a release controller: it returns all releases of its streams, and the channel selects
 	// the updates between them.
-	OKD = "https://origin-release.ci.openshift.org/graph"
+	okd = "https://origin-release.ci.openshift.org/graph"
 )
 
 // Address returns the address of a product's update service.
 func Address(p release.Product) string {
 	if p == release.OKD {
-		return OKD
+		return okd
 	}
-	return OCP
+	return ocp
 }
 
 // accept is the media type of every update service.
@@ -56,7 +56,7 @@ const accept = "application/json"
 
 // A Service is an update service.
 type Service struct {
-	Product release.Product // "" means OCP
+	Product release.Product // "" means the one of OpenShift
 	// URL is its address; empty means the product's. Its query, if any, is sent as well.
 	URL string
 	Get Getter

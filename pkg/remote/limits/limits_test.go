@@ -63,7 +63,7 @@ hosts:
 `
 
 func TestFor(t *testing.T) {
-	l, err := Parse("limits.yaml", []byte(sample))
+	l, err := parse("limits.yaml", []byte(sample))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestFor(t *testing.T) {
 			t.Errorf("%s: %d streams, want %d", host, got, streams)
 		}
 	}
-	all, err := Parse("", []byte(`hosts: [{host: "*", streams: 1}]`))
+	all, err := parse("", []byte(`hosts: [{host: "*", streams: 1}]`))
 	if err != nil || all.For("docker.io").Streams != 1 {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -122,7 +122,7 @@ func TestMistakes(t *testing.T) {
 		"hosts:\n- &a {host: a, streams: 1}\n- *a":                    "limits.yaml:3: hosts[1]: expected a mapping",
 		"hosts:\n" + strings.Repeat("- {host: a, streams: 0}\n", 999): strings.TrimSuffix(problems(maxProblems), "\n"),
 	} {
-		_, err := Parse("limits.yaml", []byte(text))
+		_, err := parse("limits.yaml", []byte(text))
 		if err == nil {
 			t.Errorf("%.60q: no error", text)
 			continue
@@ -167,7 +167,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte("hosts: [{host: '*', rate: 1KiB}]"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		l, err := Parse("f", text)
+		l, err := parse("f", text)
 		if err != nil {
 			return
 		}

@@ -42,11 +42,11 @@ func Load(path string) (*Limits, error) {
 	if len(text) > maxFile {
 		return nil, fmt.Errorf("reading limits: %s is larger than %d MiB", path, maxFile>>20)
 	}
-	return Parse(path, text)
+	return parse(path, text)
 }
 
-// Parse is Load for the text of a file. A file without entries is an error.
-func Parse(file string, text []byte) (*Limits, error) {
+// parse is Load for the text of a file. A file without entries is an error.
+func parse(file string, text []byte) (*Limits, error) {
 	r := &reader{file: file}
 	l := &Limits{}
 	if root := r.root(text); root != nil {

@@ -135,7 +135,7 @@ func askAgent(ctx context.Context, socket string, public ssh.PublicKey, do func(
 	}
 	i := slices.IndexFunc(signers, func(s ssh.Signer) bool { return bytes.Equal(s.PublicKey().Marshal(), public.Marshal()) })
 	if i < 0 {
-		return fmt.Errorf("the ssh-agent does not have the key %s: add it with ssh-add", Fingerprint(public))
+		return fmt.Errorf("the ssh-agent does not have the key %s: add it with ssh-add", fingerprint(public))
 	}
 	err = do(signers[i])
 	if ctx.Err() != nil {
@@ -146,7 +146,7 @@ func askAgent(ctx context.Context, socket string, public ssh.PublicKey, do func(
 
 // Signer returns the identity that the key signs as.
 func (k *Key) Signer() Signer {
-	return Signer{Key: Fingerprint(k.public), Type: k.public.Type()}
+	return Signer{Key: fingerprint(k.public), Type: k.public.Type()}
 }
 
 // Sign signs a message in a namespace and returns the signature as text.
@@ -161,7 +161,7 @@ func (k *Key) Sign(ctx context.Context, namespace string, message io.Reader) (te
 		err = askAgent(ctx, k.agent, k.public, sign)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("signing with the key %s: %w", Fingerprint(k.public), err)
+		return nil, fmt.Errorf("signing with the key %s: %w", fingerprint(k.public), err)
 	}
 	return text, nil
 }

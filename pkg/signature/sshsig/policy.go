@@ -56,6 +56,6 @@ func (p Policy) Check(namespace string, message io.Reader, armored []byte) (Verd
 	if err != nil {
 		return Verdict{}, err
 	}
-	who := SignerOf(s)
+	who := signerOf(s)
 	return Verdict{Signed: true, Signer: &who}, nil
 }

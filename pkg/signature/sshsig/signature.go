@@ -206,7 +206,7 @@ func (s *Signature) Verify(namespace string, message io.Reader) error {
 		return err
 	}
 	if err := s.Key.Verify(text, s.signature); err != nil {
-		return fmt.Errorf("the key %s did not sign this: the content or the signature was altered, or the signature is of something else", Fingerprint(s.Key))
+		return fmt.Errorf("the key %s did not sign this: the content or the signature was altered, or the signature is of something else", fingerprint(s.Key))
 	}
 	return nil
 }
@@ -228,5 +228,5 @@ func (s *Signature) text(message io.Reader) ([]byte, error) {
 	return ssh.Marshal(signed{Magic: magic, Namespace: s.Namespace, Hash: s.Hash, Digest: h.Sum(nil)}), nil
 }
 
-// Fingerprint returns the fingerprint of a key as ssh-keygen -l prints it: SHA256:….
-func Fingerprint(key ssh.PublicKey) string { return ssh.FingerprintSHA256(key) }
+// fingerprint returns the fingerprint of a key as ssh-keygen -l prints it: SHA256:….
+func fingerprint(key ssh.PublicKey) string { return ssh.FingerprintSHA256(key) }

@@ -44,9 +44,9 @@ func (s Signer) String() string {
 	return fmt.Sprintf("%s with the %s key %s", s.Principal, s.Type, s.Key)
 }
 
-// SignerOf returns the signer that a signature names, without a principal.
-func SignerOf(s *Signature) Signer {
-	return Signer{Key: Fingerprint(s.Key), Type: s.Key.Type()}
+// signerOf returns the signer that a signature names, without a principal.
+func signerOf(s *Signature) Signer {
+	return Signer{Key: fingerprint(s.Key), Type: s.Key.Type()}
 }
 
 // ParseAllowedSigners parses an allowed_signers file as described in ssh-keygen(1) under ALLOWED
@@ -129,7 +129,7 @@ func (s *Signers) Verify(armored []byte, namespace string, message io.Reader, pr
 	if err := sig.Verify(namespace, message); err != nil {
 		return Signer{}, err
 	}
-	who := SignerOf(sig)
+	who := signerOf(sig)
 	reason := "it is not a trusted key"
 	for i := range s.lines {
 		one := &s.lines[i]

@@ -277,7 +277,7 @@ func (l *Lease) read(ctx context.Context, tag string) (*Record, error) {
 	if err != nil || raw == nil {
 		return nil, err
 	}
-	r, err := Parse(raw)
+	r, err := parse(raw)
 	if err != nil {
 		return nil, nil //nolint:nilerr // as documented
 	}

@@ -64,7 +64,7 @@ func (m *memory) current(t *testing.T) *Record {
 	t.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r, err := Parse(m.tags[TagCurrent])
+	r, err := parse(m.tags[TagCurrent])
 	if err != nil {
 		t.Fatal(err)
 	}

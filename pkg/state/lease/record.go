@@ -12,8 +12,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice/escape"
 )
 
-// ArtifactType is the type of the manifests of leases.
-const ArtifactType = "application/vnd.gantry.lease.v1"
+// artifactType is the type of the manifests of leases.
+const artifactType = "application/vnd.gantry.lease.v1"
 
 // prefix begins the names of annotations.
 const prefix = "vnd.gantry.lease."
@@ -76,21 +76,21 @@ func (r *Record) Manifest() ([]byte, error) {
 		}
 	}
 	return json.Marshal(ocispec.Manifest{
-		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: ArtifactType,
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: artifactType,
 		Config: ocispec.DescriptorEmptyJSON, Layers: []ocispec.Descriptor{ocispec.DescriptorEmptyJSON}, Annotations: annotations,
 	})
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// Parse reads a manifest that Manifest made.
-func Parse(raw []byte) (*Record, error) {
+// parse reads a manifest that Manifest made.
+func parse(raw []byte) (*Record, error) {
 	var m ocispec.Manifest
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return nil, fmt.Errorf("reading a lease: %w", err)
 	}
-	if m.ArtifactType != ArtifactType {
-		return nil, fmt.Errorf("reading a lease: its type is %.60q, not %s", m.ArtifactType, ArtifactType)
+	if m.ArtifactType != artifactType {
+		return nil, fmt.Errorf("reading a lease: its type is %.60q, not %s", m.ArtifactType, artifactType)
 	}
 	for _, value := range m.Annotations {
 		if len(value) > maxValue || escape.Contains(value) {

@@ -169,7 +169,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(raw)
 	f.Add([]byte(`{"artifactType":"application/vnd.gantry.lease.v1","annotations":{"vnd.gantry.lease.id":"x"}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		r, err := Parse(raw)
+		r, err := parse(raw)
 		if err != nil {
 			return
 		}
@@ -177,7 +177,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := Parse(again)
+		s, err := parse(again)
 		if err != nil || *s != *r {
 			t.Fatalf("%+v is read back as %+v, %v", r, s, err)
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
-// PendingType is the artifact type of a [Pending].
-const PendingType = "application/vnd.gantry.image-set.pending.v1"
+// pendingType is the artifact type of a [Pending].
+const pendingType = "application/vnd.gantry.image-set.pending.v1"
 
 // pendingEnding ends the tags of pending runs. They begin like tags that belong to no image set, so that versions which
 // do not know them read the records all the same.
@@ -106,7 +106,7 @@ func (p *Pending) manifest() ([]byte, error) {
 	}
 	config := ocispec.DescriptorEmptyJSON
 	raw, err := json.Marshal(ocispec.Manifest{
-		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: PendingType,
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: pendingType,
 		Config:      ocispec.Descriptor{MediaType: config.MediaType, Digest: config.Digest, Size: config.Size},
 		Layers:      []ocispec.Descriptor{p.PlanLayer},
 		Annotations: annotations,
@@ -127,7 +127,7 @@ func parsePending(raw []byte) (*Pending, error) {
 		return nil, fmt.Errorf("reading the manifest: %w", err)
 	}
 	switch {
-	case m.ArtifactType != PendingType:
+	case m.ArtifactType != pendingType:
 		return nil, advice.New(advice.Failure, "update Gantry; if another program wrote it, remove the tag",
 			"it is not one that this version of Gantry reads: its artifact type is %.100q", m.ArtifactType)
 	case len(m.Layers) != 1:

@@ -22,8 +22,8 @@ import (
 // Repository is the name of the repository of results in a mirror (mirror.RegistryPath.OwnRepository).
 const Repository = "shards"
 
-// ArtifactType is the type of the manifests of results.
-const ArtifactType = "application/vnd.gantry.shard.v1"
+// artifactType is the type of the manifests of results.
+const artifactType = "application/vnd.gantry.shard.v1"
 
 const (
 	prefix   = "vnd.gantry.shard." // of the names of annotations
@@ -69,7 +69,7 @@ func (r *Result) Manifest() ([]byte, error) {
 		}
 	}
 	raw, err := json.Marshal(ocispec.Manifest{
-		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: ArtifactType,
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: artifactType,
 		Config: ocispec.DescriptorEmptyJSON, Layers: []ocispec.Descriptor{ocispec.DescriptorEmptyJSON}, Annotations: annotations,
 	})
 	if err == nil {
@@ -90,8 +90,8 @@ func Parse(raw []byte) (*Result, error) {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return nil, fmt.Errorf("reading the result of a shard: %w", err)
 	}
-	if m.ArtifactType != ArtifactType {
-		return nil, fmt.Errorf("reading the result of a shard: its type is %.60q, not %s", m.ArtifactType, ArtifactType)
+	if m.ArtifactType != artifactType {
+		return nil, fmt.Errorf("reading the result of a shard: its type is %.60q, not %s", m.ArtifactType, artifactType)
 	}
 	value := func(name string) string { return m.Annotations[prefix+name] }
 	for _, name := range []string{"name", "plan", "shard", "images", "failed", "host", "user", "ended"} {

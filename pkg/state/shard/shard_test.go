@@ -27,7 +27,7 @@ func TestManifest(t *testing.T) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	for old, broken := range map[string]string{
-		ArtifactType: "application/vnd.gantry.lease.v1", `"ocp"`: `""`, `"12"`: `"-1"`, `shard.failed":"1"`: `shard.failed":"x"`,
+		artifactType: "application/vnd.gantry.lease.v1", `"ocp"`: `""`, `"12"`: `"-1"`, `shard.failed":"1"`: `shard.failed":"x"`,
 		want.Plan.String(): "sha256:00", "2026-01-02T03:04:05Z": "yesterday", `"ci"`: `"` + strings.Repeat("c", 300) + `"`, `"builder"`: `"\u001b[31m"`,
 	} {
 		text := strings.Replace(string(raw), old, broken, 1)
