@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +13,6 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -109,141 +106,10 @@ func (w *deltaFixture) has(want string) {
 	}
 }
 
-// TestDeltas carries three months as deltas: directly after each other, and two disks at once.
-func TestDeltas(t *testing.T) {
-	t.Parallel()
-	w := newDeltaFixture(t)
-	w.publish(1)
-	if r := w.written("disk1"); r.Deltas != nil {
-		t.Errorf("the first archive has deltas: %+v", r.Deltas)
-	}
-	w.imported("disk1")
-	second := w.publish(2)
-	r := w.written("disk2")
-	if d := r.Deltas; d == nil || d.Blobs != 1 || d.Bytes*5 > d.BlobBytes || !d.SiteUnknown {
-		t.Fatalf("the second archive: %+v", r.Deltas)
-	}
-	w.imported("disk2")
-	w.has(second)
-
-	whole := w.written("whole", "--delta", "off", "--since", "1")
-	if whole.Deltas != nil || whole.Bytes < 2*r.Bytes {
-		t.Errorf("without deltas, the archive has %d bytes and %+v; with them %d", whole.Bytes, whole.Deltas, r.Bytes)
-	}
-	// The next two are imported together, and the base of the last is a delta itself.
-	w.publish(3)
-	w.written("disk3")
-	third := w.publish(4)
-	if r := w.written("disk4", "--delta", "max"); r.Deltas == nil || r.Deltas.Blobs != 1 {
-		t.Errorf("the fourth archive: %+v", r.Deltas)
-	}
-	w.imported("disk4", "disk3")
-	w.has(third)
-	w.must("verify", w.docker("/site"), "--workspace", w.path("inside"))
-}
-
-// TestDeltasOfSites checks that an archive for a site that reads no deltas has none, whatever its Gantry
-// wrote as a receipt.
-func TestDeltasOfSites(t *testing.T) {
-	t.Parallel()
-	w := newDeltaFixture(t)
-	w.publish(1)
-	w.written("disk1")
-	w.must(append(w.from("disk1"), "--workspace", w.path("inside"), "--write-receipt", w.path("receipt.json"))...)
-	w.publish(2)
-	if r := w.written("disk2", "--receipt", w.path("receipt.json")); r.Deltas == nil || r.Deltas.Blobs != 1 || r.Deltas.SiteUnknown {
-		t.Errorf("with a receipt of this Gantry: %+v", r.Deltas)
-	}
-	var receipt map[string]any
-	if err := json.Unmarshal([]byte(w.read("receipt.json")), &receipt); err != nil {
-		t.Fatal(err)
-	}
-	delete(receipt, "reads") // as an earlier Gantry wrote it
-	text, err := json.Marshal(receipt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.write("old.json", string(text))
-	if r := w.written("disk3", "--receipt", w.path("old.json")); r.Deltas == nil || r.Deltas.Blobs != 0 || !strings.Contains(r.Deltas.Refused, "does not read deltas") {
-		t.Errorf("with a receipt of an earlier Gantry: %+v", r.Deltas)
-	}
-	w.publish(3)
-	if r := w.written("disk4"); r.Deltas == nil || r.Deltas.Blobs != 0 || r.Deltas.Refused == "" {
-		t.Errorf("after a receipt of an earlier Gantry: %+v", r.Deltas)
-	}
-}
-
-// TestDeltaRepair imports deltas whose base is no longer at the site, and a damaged one. The request that is
-// written brings the blob itself.
-func TestDeltaRepair(t *testing.T) {
-	t.Parallel()
-	for name, spoil := range map[string]func(w *deltaFixture){
-		"lost base":     (*deltaFixture).loseBase,
-		"damaged delta": (*deltaFixture).damageDelta,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if name == "lost base" {
-				long(t) // TestDeltaGap imports without the base of a delta
-			}
-			w := newDeltaFixture(t)
-			w.publish(1)
-			w.written("disk1")
-			w.imported("disk1")
-			second := w.publish(2)
-			w.written("disk2")
-			spoil(w)
-			o := w.gantry(append(w.from("disk2"), "--workspace", w.path("inside"))...)
-			request := w.path("inside/requests/ops-000002.json")
-			want := exitMismatch
-			if name == "lost base" {
-				want = exitPartial
-			}
-			if o.code != want || !strings.Contains(o.stdout+o.stderr, request) {
-				t.Fatalf("it ended with %d\n%s%s", o.code, o.stdout, o.stderr)
-			}
-			w.must("mirror", "--repair", request, fileScheme+w.path("repair"), "--workspace", w.path("outside"))
-			w.imported("disk2", "repair")
-			w.has(second)
-		})
-	}
-}
-
-// loseBase deletes from the storage of the mirror what the delta is based on.
-func (w *deltaFixture) loseBase() {
+// layer returns the layer of an image that changes each month.
+func (w *deltaFixture) layer(image string) string {
 	w.t.Helper()
-	have, err := archive.Inspect(w.path("disk2"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer have.Close()
-	for d := range have.Deltas() {
-		for _, b := range d.Bases {
-			w.mirror.Script(registrytest.Rule{Path: "/blobs/" + b.Digest.String(), Action: registrytest.Refuse(404, "BLOB_UNKNOWN")})
-		}
-	}
-}
-
-// damageDelta damages the delta on the disk.
-func (w *deltaFixture) damageDelta() {
-	w.t.Helper()
-	have, err := archive.Inspect(w.path("disk2"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer have.Close()
-	for e := range have.Entries() {
-		if _, ok := have.BlobOf(e.Digest); ok {
-			f, err := os.OpenFile(filepath.Join(w.path("disk2"), e.Volume), os.O_RDWR, 0)
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			if _, err := f.WriteAt([]byte("damaged"), e.Offset+e.Size/2); err != nil {
-				w.t.Fatal(err)
-			}
-			if err := f.Close(); err != nil {
-				w.t.Fatal(err)
-			}
-		}
-	}
+	reader := &rawReader{url: w.source.URL(), read: map[string]*rawManifest{}}
+	layers := reader.tree(w.t, "org/app", image)[0].Layers
+	return layers[len(layers)-1].Digest
 }

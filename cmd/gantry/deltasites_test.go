@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -43,44 +41,18 @@ func TestDeltaKilled(t *testing.T) {
 	w.has(second)
 }
 
-// TestExtractDeltas extracts an archive with deltas: with the mirror, with the earlier disk, and with neither. It also
-// extracts with tar, as someone who has no Gantry.
-func TestExtractDeltas(t *testing.T) {
+// TestExtractDeltasWithTar extracts an archive with deltas as someone who has no Gantry.
+func TestExtractDeltasWithTar(t *testing.T) {
 	t.Parallel()
-	w := newDeltaFixture(t)
-	w.publish(1)
-	w.written("disk1")
-	w.imported("disk1")
-	w.publish(2)
-	r := w.written("disk2")
-	disk := fileScheme + w.path("disk2")
-	w.looked(exitOK, "archive", "extract", fileScheme+w.path("disk1"), "--to", w.path("layout"))
-	if o := w.looked(exitPartial, "archive", "extract", disk, "--to", w.path("alone")); !strings.Contains(o.stderr, "gantry-000001.json") {
-		t.Errorf("without the first disk it prints\n%s", o.stderr)
-	}
-	for name, args := range map[string][]string{
-		"mirror": {"--base", w.docker("/site")}, "layout": {"--base", "oci://" + w.path("layout")}, "disk": {"--base", fileScheme + w.path("disk1")}, "folders": {fileScheme + w.path("disk1")},
-	} {
-		w.looked(exitOK, append([]string{"archive", "extract", disk, "--to", w.path("to-" + name)}, args...)...)
-		if o := w.looked(exitOK, "archive", "list", disk, fileScheme+w.path("disk1"), "--blobs"); !strings.Contains(o.stdout, "delta of sha256:") {
-			t.Errorf("the list of content is\n%s", o.stdout)
-		}
-		w.mirrorLayout(name)
-	}
-	if o := w.looked(exitOK, "archive", "list", disk); !strings.Contains(o.stdout, "earlier") {
-		t.Errorf("the list of images is\n%s", o.stdout)
-	}
-	if o := w.looked(exitOK, "archive", "inspect", disk); !strings.Contains(o.stdout, "carries 1 blob (") {
-		t.Errorf("inspect prints\n%s", o.stdout)
-	}
-	w.looked(exitOK, "verify", disk)
-	w.refuseLook(exitUsage, []string{"--base"}, "archive", "extract", disk, "--to", w.path("x"), "--base", "site")
 	if _, err := exec.LookPath("tar"); err != nil {
 		t.Skip("there is no tar")
 	}
-	if err := os.Mkdir(w.path("plain"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	w := newDeltaFixture(t)
+	w.publish(1)
+	w.written("disk1")
+	w.publish(2)
+	r := w.written("disk2")
+	w.mkdir("plain")
 	for _, f := range r.Files {
 		if strings.HasSuffix(f.Name, ".tar") {
 			if out, err := exec.CommandContext(t.Context(), "tar", "-xf", w.path("disk2/"+f.Name), "-C", w.path("plain")).CombinedOutput(); err != nil {
@@ -94,13 +66,6 @@ func TestExtractDeltas(t *testing.T) {
 	if err == nil || !bytes.Contains(out, []byte("1 listed file could not be read")) || !strings.Contains(w.read("plain/gantry/deltas.txt"), "gantry archive extract") {
 		t.Errorf("sha256sum: %v\n%s", err, out)
 	}
-}
-
-// mirrorLayout checks that a layout has the image with all its blobs, by mirroring it.
-func (w *deltaFixture) mirrorLayout(name string) {
-	w.t.Helper()
-	isc := w.config(name+".yaml", fmt.Sprintf("  additionalImages:\n  - name: oci://%s\n    targetRepo: org/%s\n    targetTag: v2\n", w.path("to-"+name), name))
-	w.must("mirror", "-c", isc, w.docker("/layouts"), "--workspace", w.path("layouts"))
 }
 
 // TestServeDeltas serves an archive with deltas: with the disk before it, and without.

@@ -1,14 +1,49 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"strings"
+	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
+
+// once returns an action that calls do before the first request. All requests are answered as
+// usual.
+func once(do func()) registrytest.Action {
+	var first sync.Once
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		first.Do(do)
+		next.ServeHTTP(w, r)
+	}
+}
+
+// medium mounts a file system of the given size in MiB, which a test may fill or remove. It skips
+// the test if mounting is not possible.
+func (w *fixture) medium(name string, size int) string {
+	w.t.Helper()
+	if runtime.GOOS != "linux" || os.Getuid() != 0 {
+		w.t.Skip("mounting needs Linux and root")
+	}
+	dir := w.path(name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(w.t.Context(), "mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm", size), "tmpfs", dir).CombinedOutput(); err != nil {
+		w.t.Skipf("mounting: %v: %s", err, out)
+	}
+	w.t.Cleanup(func() {
+		if out, err := exec.Command("umount", "-l", dir).CombinedOutput(); err != nil {
+			w.t.Errorf("unmounting: %v: %s", err, out)
+		}
+	})
+	return dir
+}
 
 // filler fills the disk of a folder with a file, and returns what removes it.
 func (w *fixture) filler(dir string) (fill, free func()) {
@@ -31,42 +66,6 @@ func (w *fixture) filler(dir string) (fill, free func()) {
 			w.t.Error(err)
 		}
 	}
-}
-
-// TestWorkspaceFullAfterCopy checks a run whose workspace is full when everything was copied and its state is saved.
-// The mirror is complete and has the record, and the next run has nothing to copy.
-func TestWorkspaceFullAfterCopy(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t, registrytest.Options{})
-	w.fullWorkspace(`/gantry-image-sets/manifests/imageset\.t1\.`)
-}
-
-// TestWorkspaceFullDuringCopy is the same for a workspace that is full before the first push, with its cache on another
-// disk.
-func TestWorkspaceFullDuringCopy(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t, registrytest.Options{})
-	w.fullWorkspace(`/gantry-image-sets/manifests/sha256-[0-9a-f]*\.pending`, "--cache-dir", w.path("cache"))
-}
-
-// fullWorkspace runs gantry mirror with a workspace whose disk is full from the first push of a manifest on whose path
-// matches.
-func (w *fixture) fullWorkspace(path string, args ...string) {
-	w.t.Helper()
-	workspace := filepath.Join(w.medium("disk", 32), "workspace")
-	fill, free := w.filler(filepath.Dir(workspace))
-	args = append([]string{"mirror", "-c", w.operators("lantern"), w.docker("/site"), "--workspace", workspace}, args...)
-	w.mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: path, Action: once(fill)})
-	w.refuse(exitNoSpace, []string{"space"}, args...)
-	w.mirror.Script()
-	w.verify("site", acme, 1)
-	w.must("verify", w.docker("/site"), "--workspace", w.path("elsewhere"))
-	free()
-	if o := w.must(args...); !strings.Contains(o.stdout, "Nothing to copy") {
-		w.t.Errorf("the next run copied:\n%s", o.stdout)
-	}
-	w.must("verify", w.docker("/site"), "--workspace", workspace)
-	w.must("status", "--workspace", workspace)
 }
 
 // TestAuditLogFull checks a prune whose workspace is full when the first content was deleted, so that the audit log
