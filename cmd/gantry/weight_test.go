@@ -21,7 +21,7 @@ import (
 
 // The limits keep the project from growing. Lower them when code was removed. Raise one only with a reason in the commit.
 const (
-	maxCodeLines     = 147_000 // of the whole module without tests, blank lines and comments
+	maxCodeLines     = 147_000 // of the whole module without tests, generated files, blank lines and comments
 	maxTestLines     = 114_000 // counted in the same way
 	maxRootFiles     = 8       // without tests
 	maxRootLines     = 1_500
@@ -52,10 +52,31 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// weigh measures the packages of a module, by folder. Other modules in its folders are not part of it.
+// weigh measures the packages of a module, by folder.
 func weigh(module fs.FS) (map[string]*weight, error) {
 	all := map[string]*weight{}
-	err := fs.WalkDir(module, ".", func(name string, d fs.DirEntry, err error) error {
+	err := eachGoFile(module, func(name string, text []byte) error {
+		w := all[path.Dir(name)]
+		if w == nil {
+			w = &weight{options: map[string]int{}, mentioned: map[string]bool{}}
+			all[path.Dir(name)] = w
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			w.testLines += codeLines(text)
+			return nil
+		}
+		w.files++
+		if !bytes.HasPrefix(text, []byte("// Code generated ")) {
+			w.lines += codeLines(text)
+		}
+		return w.add(name, text)
+	})
+	return all, err
+}
+
+// eachGoFile calls do for each Go file of a module. Other modules in its folders are not part of it.
+func eachGoFile(module fs.FS, do func(name string, text []byte) error) error {
+	return fs.WalkDir(module, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -73,20 +94,8 @@ func weigh(module fs.FS) (map[string]*weight, error) {
 		if err != nil {
 			return err
 		}
-		w := all[path.Dir(name)]
-		if w == nil {
-			w = &weight{options: map[string]int{}, mentioned: map[string]bool{}}
-			all[path.Dir(name)] = w
-		}
-		if strings.HasSuffix(name, "_test.go") {
-			w.testLines += codeLines(text)
-			return nil
-		}
-		w.files++
-		w.lines += codeLines(text)
-		return w.add(name, text)
+		return do(name, text)
 	})
-	return all, err
 }
 
 // codeLines counts the lines of a file that are neither blank nor a comment.

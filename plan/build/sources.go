@@ -8,9 +8,9 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/pkg/release/graph"
 	"github.com/gantry-mirror/gantry/pkg/chart"
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/release/graph"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
