@@ -111,40 +111,6 @@ func readFolder(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-func TestMirrorMovesEachBlobOnce(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t, registrytest.Options{})
-	w.source.ResetLog()
-	w.must("mirror", "-c", w.path("imageset.yaml"), w.docker(""))
-	read := map[string]int{}
-	for _, r := range w.source.Log() {
-		if r.Kind() == "GET blob" || r.Kind() == "GET manifest" {
-			name := r.Path
-			if i := strings.Index(name, "sha256:"); i >= 0 {
-				name = name[i:]
-			}
-			read[name]++
-		}
-	}
-	for what, n := range read {
-		if n > 1 {
-			t.Errorf("%s was read %d times", what, n)
-		}
-	}
-	var puts, mounts int
-	for _, r := range w.mirror.Log() {
-		switch {
-		case r.Kind() == "PUT upload":
-			puts++
-		case r.Kind() == "POST mount" && r.Status == 201:
-			mounts++
-		}
-	}
-	if puts == 0 || mounts == 0 {
-		t.Errorf("%d uploads, %d mounts: want some of both", puts, mounts)
-	}
-}
-
 func TestPlanThenMirrorThePlan(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, registrytest.Options{})
@@ -182,29 +148,6 @@ func TestPlanThenMirrorThePlan(t *testing.T) {
 	o := w.must("plan", "-c", isc, w.docker(""), "--output", "json")
 	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || result.Version != 1 || result.Missing.Images != 0 || result.Missing.Present == 0 {
 		t.Errorf("plan --output json: %v, %+v", err, result)
-	}
-}
-
-func TestMirrorToALayout(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t, registrytest.Options{})
-	w.must("mirror", "-c", w.path("imageset.yaml"), "oci://"+w.path("layout"))
-	if again := w.must("mirror", "-c", w.path("imageset.yaml"), "oci://"+w.path("layout")); !strings.Contains(again.stdout, "Nothing to copy") {
-		t.Errorf("a second run prints\n%s", again.stdout)
-	}
-	isc := w.config("second.yaml", "  operators:\n  - catalog: oci://"+w.path("layout")+":"+acme+":v4.20\n    full: true\n    targetCatalog: again/index\n    targetTag: v4.20\n")
-	w.must("mirror", "-c", isc, w.docker("/fromlayout"))
-	w.verify("fromlayout", "again/index", 4)
-}
-
-func TestMirrorNestedPaths(t *testing.T) {
-	t.Parallel()
-	long(t) // TestScripts/nested-paths mirrors with a limit
-	w := newFixture(t, registrytest.Options{})
-	w.must("mirror", "-c", w.path("imageset.yaml"), w.docker("/team"), "--max-nested-paths", "2")
-	flat := func(path string) string { return "team/" + strings.ReplaceAll(path, "/", "-") }
-	if _, err := w.mirror.Client().VerifyCatalog(t.Context(), flat(acme), "v4.20", flat); err != nil {
-		t.Error(err)
 	}
 }
 
