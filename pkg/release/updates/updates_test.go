@@ -3,6 +3,7 @@ package updates_test
 import (
 	"context"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -163,7 +164,7 @@ func TestSignatures(t *testing.T) {
 		if body == nil {
 			body = s.releases.Signature(p.Digest)
 		}
-		planned := plan.Release{Product: release.OCP, Version: "4.20.2", Arch: "amd64", Digest: p.Digest, Signatures: []plan.ReleaseSignature{{Digest: p.Digest, Body: body}}}
+		planned := plan.Release{Product: release.OCP, Version: "4.20.2", Arch: "amd64", Digest: p.Digest, Signatures: []plan.Signature{{Digest: p.Digest, Body: body}}}
 		if err := s.updates(nil, trust).VerifyRelease(planned); err == nil {
 			t.Errorf("%s: accepted in a plan", name)
 		}
@@ -256,12 +257,29 @@ func TestUntrustedReleaseIsNotRead(t *testing.T) {
 	p := mirrortest.SmallPlatform(t)
 	config := p.Config("imageset.yaml", "  platform: {graph: true, channels: [{name: fast-4.20}]}\n")
 	head := p.Payload("4.20.2-x86_64")
-	p.Service.Script(answer(head.Digest, p.Releases.Signature(head.Digest)[:300]))
-	_, err := planning.Make(t.Context(), p.PlanOptions(config))
-	mirrortest.Refused(t, err, advice.Mismatch, head.Digest.String(), "is not trusted")
-	for _, r := range mirrortest.Requests(p.Source) {
-		if strings.Contains(r, "/openshift-release-dev/") {
-			t.Errorf("%s: content of an untrusted release was read", r)
+	data := func(action registrytest.Action) registrytest.Rule {
+		return registrytest.Rule{Path: releasetest.GraphDataPath, Action: action}
+	}
+	for _, tc := range []struct {
+		rule  registrytest.Rule
+		kind  advice.Kind
+		words []string
+	}{
+		{answer(head.Digest, p.Releases.Signature(head.Digest)[:300]), advice.Mismatch, []string{head.Digest.String(), "is not trusted"}},
+		{data(registrytest.Page()), advice.Failure, []string{releasetest.GraphDataPath, "graph"}},
+		{data(registrytest.ShortBody(200)), advice.Failure, []string{releasetest.GraphDataPath, "graph"}},
+	} {
+		p.Service.Script(tc.rule)
+		p.Source.ResetLog()
+		_, err := planning.Make(t.Context(), p.PlanOptions(config))
+		mirrortest.Refused(t, err, tc.kind, tc.words...)
+		if plans, err := filepath.Glob(filepath.Join(p.Workspace(), "plans", "*")); err != nil || len(plans) > 0 {
+			t.Errorf("there are plans: %v, %v", plans, err)
+		}
+		for _, r := range mirrortest.Requests(p.Source) {
+			if tc.kind == advice.Mismatch && strings.Contains(r, "/openshift-release-dev/") {
+				t.Errorf("%s: content of an untrusted release was read", r)
+			}
 		}
 	}
 	p.Service.Script()
