@@ -12,6 +12,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/chart/charttest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan"
@@ -31,7 +32,7 @@ func TestWriteCompatContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := emptyFixture(t, registrytest.Start(t, registrytest.Options{}))
-	labels, files := kelpBundle()
+	labels, files := mirrortest.KelpBundle()
 	delete(files, "metadata/dependencies.yaml")
 	w.push("registry.example.com/kelp/kelp-bundle:v1.2.0", fileImage(t, v1.Config{Labels: labels}, files))
 	manager := w.push("registry.example.com/kelp/manager:v1.2.0", fileImage(t, v1.Config{}, map[string]string{"m": ""}))

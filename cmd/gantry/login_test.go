@@ -43,7 +43,8 @@ func home(t *testing.T) (authFile string) {
 
 // TestLogin checks the flags and what is printed. Package registry tests what is stored.
 func TestLogin(t *testing.T) {
-	home(t)
+	secret := registrytest.Start(t, registrytest.Options{Auth: registrytest.BasicAuth})
+	home(t) // after the registry's program was located
 	s := registrytest.New(t, registrytest.Options{})
 	file := filepath.Join(t.TempDir(), "mine.json")
 	login := []string{"login", "-u", "me", "--password-stdin", "--authfile", file, s.Host}
@@ -60,7 +61,6 @@ func TestLogin(t *testing.T) {
 			t.Errorf("logout: %d\n%s%s", o.code, o.stdout, o.stderr)
 		}
 	}
-	secret := registrytest.New(t, registrytest.Options{Auth: registrytest.BasicAuth})
 	if o = runGantry(t, "s3cret-and-wrong\n", "login", "-u", "me", "--password-stdin", secret.Host); o.code != exitUnauthorized || strings.Contains(o.stderr+o.stdout, "s3cret") {
 		t.Errorf("a wrong password: %d\n%s", o.code, o.stderr)
 	}
