@@ -1,24 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/mirror/mirroring"
-	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
-
-// recorded returns what a run of gantry mirror -o json recorded in the mirror.
-func (w *fixture) recorded(args ...string) site.ImageSetRecord {
-	w.t.Helper()
-	var result mirroring.Result
-	o := w.must(append([]string{"mirror", "-o", "json"}, args...)...)
-	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || result.ImageSet == nil {
-		w.t.Fatalf("%v: %+v", err, result)
-	}
-	return *result.ImageSet
-}
 
 // TestImageSetsCommands checks what status and diff print of the image sets of a mirror, and their exit status. Packages
 // site and report test what is recorded and compared.

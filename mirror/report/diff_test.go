@@ -106,3 +106,40 @@ func TestStatus(t *testing.T) {
 	_, err = report.Status(t.Context(), report.StatusOptions{Env: s.NewEnv(), Mirror: "file:///disk"})
 	mirrortest.Refused(t, err, advice.Input, "docker://HOST[:PORT][/PREFIX]")
 }
+
+// TestDiffArchives compares the last two archives of a folder, and an earlier one with a plan.
+func TestDiffArchives(t *testing.T) {
+	t.Parallel()
+	s := mirrortest.New(t, registrytest.Options{})
+	const netcheck, gather = "images.example.net/tools/netcheck:1.4", "images.example.net/tools/must-gather:4.20"
+	disk := s.Exported(s.Images(netcheck), "disk")
+	first, _ := s.PlanFile(s.Path("imageset.yaml"), "first.json")
+	compare := func(older, newer string) (*report.ContentDifference, error) {
+		return report.Diff(t.Context(), report.DiffOptions{Env: s.NewEnv(), Old: older, New: newer, Workspace: s.Workspace()})
+	}
+	_, err := compare(disk, "")
+	mirrortest.Refused(t, err, advice.Input)
+	s.Exported(s.Images(netcheck, gather), "disk")
+	for _, pair := range [][2]string{{disk, ""}, {first, disk}} {
+		d, err := compare(pair[0], pair[1])
+		if err != nil || len(d.Added) != 1 || len(d.Removed) > 0 || d.NewBytes == 0 || d.New.Kind != "archive" || d.New.Sequence != 2 || pair[1] == "" && d.Old.Sequence != 1 {
+			t.Errorf("%q: %+v, %v", pair, d, err)
+		}
+	}
+}
+
+// TestDiffOptions checks what cannot be compared.
+func TestDiffOptions(t *testing.T) {
+	t.Parallel()
+	config := selection.Selection{Config: "imageset.yaml"}
+	for want, o := range map[string]report.DiffOptions{
+		"nothing to compare with":                 {},
+		"Options.Config and Options.New both say": {Selection: config, Old: "a.json", New: "b.json"},
+		"a layout has no plan":                    {Old: "oci:///layout", New: "b.json"},
+		"nothing to compare a.json with":          {Old: "a.json"},
+		"absent.json":                             {Old: "absent.json", New: "b.json"},
+	} {
+		_, err := report.Diff(t.Context(), o)
+		mirrortest.Refused(t, err, advice.Input, want)
+	}
+}

@@ -49,3 +49,23 @@ func TestKubernetesJobLocal(t *testing.T) {
 		t.Error("a catalog from a folder was accepted")
 	}
 }
+
+// TestKubernetesJobOptions checks which options are refused.
+func TestKubernetesJobOptions(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*KubernetesJobOptions){
+		"KubernetesJob is 0":                            func(o *KubernetesJobOptions) { o.KubernetesJob = 0 },
+		"KubernetesJob is 100000":                       func(o *KubernetesJobOptions) { o.KubernetesJob = 100_000 },
+		"a destination that is a registry":              func(o *KubernetesJobOptions) { o.Destination = "file:///disk" },
+		"mirror.example.com/A":                          func(o *KubernetesJobOptions) { o.Destination = "docker://mirror.example.com/A" },
+		"requires KubernetesJobOptions.KubernetesImage": func(o *KubernetesJobOptions) { o.KubernetesImage = "" },
+		"KubernetesJobOptions.KubernetesImage: ":        func(o *KubernetesJobOptions) { o.KubernetesImage = "gantry:v1:v2" },
+		"is not the name of a PersistentVolumeClaim":    func(o *KubernetesJobOptions) { o.KubernetesPlanClaim = "Plans" },
+	} {
+		o := KubernetesJobOptions{KubernetesJob: 2, KubernetesImage: "registry.example.com/gantry:v1", Destination: "docker://mirror.example.com"}
+		change(&o)
+		if _, err := KubernetesJob(&plan.Plan{Name: "x"}, o); advice.KindOf(err) != advice.Input || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
