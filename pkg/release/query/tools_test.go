@@ -158,6 +158,12 @@ func TestReleaseTools(t *testing.T) {
 		t.Errorf("a tool that is refused left %v", slices.Collect(maps.Keys(left)))
 	}
 
+	checkBootImages(t, p, boot, archive, multi)
+}
+
+// checkBootImages checks which boot images are listed for releases, and where they are.
+func checkBootImages(t *testing.T, p *mirrortest.Platform, boot, archive, multi string) {
+	t.Helper()
 	for _, tc := range []struct {
 		release string
 		kinds   []string
@@ -182,6 +188,6 @@ func TestReleaseTools(t *testing.T) {
 			t.Errorf("%s: %s", tc.release, diff)
 		}
 	}
-	_, err = query.BootImages(t.Context(), query.ReleaseOptions{Env: p.Env, Workspace: p.Workspace(), Release: archive}, []string{"metal/isos"})
+	_, err := query.BootImages(t.Context(), query.ReleaseOptions{Env: p.Env, Workspace: p.Workspace(), Release: archive}, []string{"metal/isos"})
 	mirrortest.Refused(t, err, advice.Input, `has no boot image "metal/isos" for amd64`, `did you mean "metal/iso"?`)
 }
