@@ -4,7 +4,8 @@ package imageset
 // repeated entries. The positions in it, and those of problems, are name and the path of an entry, such as
 // "edge: mirror.operators[0]". An invalid or unusable configuration is an *Error.
 func (c Config) Checked(name string) (*Config, error) {
-	r := &reader{file: name, value: true, at: map[string]place{}}
+	r := newReader(name)
+	r.value = true
 	root, err := r.parse(configObject().encode(&c))
 	if err != nil {
 		return nil, err
