@@ -8,13 +8,14 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 
+	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
 // pushKites pushes an image with the catalog in a folder, as if it was created on a day.
 func (w *fixture) pushKites(folder string, day time.Time) {
 	w.t.Helper()
-	img := fileImage(w.t, v1.Config{Labels: map[string]string{"operators.operatorframework.io.index.configs.v1": "/configs"}}, map[string]string{"configs/kite/catalog.yaml": w.read(folder + "/catalog.yaml")})
+	img := mirrortest.FileImage(w.t, v1.Config{Labels: map[string]string{"operators.operatorframework.io.index.configs.v1": "/configs"}}, map[string]string{"configs/kite/catalog.yaml": w.read(folder + "/catalog.yaml")})
 	dated, err := mutate.CreatedAt(img, v1.Time{Time: day})
 	if err != nil {
 		w.t.Fatal(err)
