@@ -34,9 +34,9 @@ func TestWriteCompatContent(t *testing.T) {
 	w := emptyFixture(t, registrytest.Start(t, registrytest.Options{}))
 	labels, files := mirrortest.KelpBundle()
 	delete(files, "metadata/dependencies.yaml")
-	w.push("registry.example.com/kelp/kelp-bundle:v1.2.0", fileImage(t, v1.Config{Labels: labels}, files))
-	manager := w.push("registry.example.com/kelp/manager:v1.2.0", fileImage(t, v1.Config{}, map[string]string{"m": ""}))
-	w.push("registry.example.com/kelp/anchor:v1", fileImage(t, v1.Config{}, map[string]string{"a": ""}))
+	w.push("registry.example.com/kelp/kelp-bundle:v1.2.0", mirrortest.FileImage(t, v1.Config{Labels: labels}, files))
+	manager := w.push("registry.example.com/kelp/manager:v1.2.0", mirrortest.FileImage(t, v1.Config{}, map[string]string{"m": ""}))
+	w.push("registry.example.com/kelp/anchor:v1", mirrortest.FileImage(t, v1.Config{}, map[string]string{"a": ""}))
 	if _, err := w.source.Client().PushSignature(t.Context(), "registry.example.com/kelp/manager", digest.Digest(manager), ".sig", "signed"); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/plan"
 )
@@ -170,7 +171,7 @@ func TestNeedsAfterSourceChanged(t *testing.T) {
 	lock := w.path("plan.json")
 	w.must(append([]string{"plan", "-c", w.path("heads.yaml"), "-o", lock}, w.given()...)...)
 	planned := w.readPlan("plan.json")
-	w.push(riverRef, fileImage(t, v1.Config{Labels: map[string]string{image.ConfigsLabel: "/configs"}}, map[string]string{"configs/reed.yaml": w.read("river/reed.yaml")}))
+	w.push(riverRef, mirrortest.FileImage(t, v1.Config{Labels: map[string]string{image.ConfigsLabel: "/configs"}}, map[string]string{"configs/reed.yaml": w.read("river/reed.yaml")}))
 	w.must("mirror", "--plan", lock, w.docker("/moved"), "--workspace", w.path("fresh"))
 	for i, name := range []string{zoo, river} {
 		if v := w.verify("moved", name, []int{zooClosure, riverClosure}[i]); v.Catalog.Digest != planned.Catalogs[i].Digest {

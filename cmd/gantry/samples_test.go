@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 )
@@ -27,7 +28,7 @@ func TestSamples(t *testing.T) {
 	}, Channels: map[string][]string{"stable-4.20": {"4.20.4", "4.20.5"}}}
 	w := newPlatformFixture(t, u)
 	for _, name := range []string{"ubi9/ruby-33", "ubi8/ruby-33", "ubi8/ruby-30", "ubi9/python-312"} {
-		if _, err := w.source.Client().Push(t.Context(), "quay.io/"+name, "latest", fileImage(t, v1.Config{}, map[string]string{"n": name})); err != nil {
+		if _, err := w.source.Client().Push(t.Context(), "quay.io/"+name, "latest", mirrortest.FileImage(t, v1.Config{}, map[string]string{"n": name})); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	_ "modernc.org/sqlite" // the driver that creates the index
 	"sigs.k8s.io/yaml"
 
+	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -80,7 +81,7 @@ func TestSQLiteIndex(t *testing.T) {
 	long(t)
 	w := emptyFixture(t, registrytest.Start(t, registrytest.Options{}))
 	w.kelpIndex()
-	w.push(kelpRef, fileImage(t, v1.Config{
+	w.push(kelpRef, mirrortest.FileImage(t, v1.Config{
 		Entrypoint: []string{"/bin/opm"}, Cmd: []string{"registry", "serve", "--database", "/database/index.db"},
 		Labels: map[string]string{"operators.operatorframework.io.index.database.v1": "/database/index.db"},
 	}, map[string]string{"database/index.db": w.read("kelp.db")}))

@@ -186,7 +186,7 @@ func TestReplacedInArchives(t *testing.T) {
 	}
 	refused(s, []string{"is older than the one at sequence 2"}, first, disk("3"))
 	refused(s, []string{"is older than the one at sequence 2"}, first, disk("3"), func(o *mirroring.Options) { o.Full = true })
-	must(s, first, disk("3"), func(o *mirroring.Options) { o.Since = "1" })
+	must(s, first, disk("3"), func(o *mirroring.Options) { o.Since = mirroring.Since{Sequence: 1} })
 
 	site := s.Docker("site")
 	must(s, "", site, from(s, disk("1")))

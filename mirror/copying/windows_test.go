@@ -17,7 +17,7 @@ func TestWaitForWindow(t *testing.T) {
 	t.Parallel()
 	var said []string
 	at := time.Date(2026, 11, 23, 21, 0, 0, 0, time.UTC)
-	e := &env.Env{Say: func(text string) { said = append(said, text) }}
+	e := &env.Env{Notice: func(text string) { said = append(said, text) }}
 	ctx, cancel := context.WithCancel(t.Context())
 	e.TuneWindow = func(g *window.Gate) {
 		g.Every = time.Millisecond
@@ -27,12 +27,12 @@ func TestWaitForWindow(t *testing.T) {
 			return now
 		}
 	}
-	for _, texts := range [][]string{nil, {}} {
-		if g, err := WaitForWindow(ctx, e, texts); g != nil || err != nil {
+	for _, windows := range [][]window.Window{nil, {}} {
+		if g, err := WaitForWindow(ctx, e, windows); g != nil || err != nil {
 			t.Errorf("without windows: %v, %v", g, err)
 		}
 	}
-	g, err := WaitForWindow(ctx, e, []string{"22:00-05:00"})
+	g, err := WaitForWindow(ctx, e, []window.Window{{Start: 22 * time.Hour, End: 5 * time.Hour}})
 	if g == nil || err != nil {
 		t.Fatalf("%v, %v", g, err)
 	}
@@ -44,7 +44,7 @@ func TestWaitForWindow(t *testing.T) {
 	}
 	cancel()
 	at = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
-	if _, err := WaitForWindow(ctx, e, []string{"22:00-05:00"}); !errors.Is(err, context.Canceled) {
+	if _, err := WaitForWindow(ctx, e, []window.Window{{Start: 22 * time.Hour, End: 5 * time.Hour}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended with %v", err)
 	}
 	for _, text := range []string{"22:00", "25:00-26:00", "nights"} {

@@ -51,7 +51,7 @@ func TestDeltas(t *testing.T) {
 	}
 	s.imports("site", "disk2")
 	s.has("site", second)
-	whole := s.disk("whole", delta(mirroring.DeltaOff), since("1"))
+	whole := s.disk("whole", delta(mirroring.DeltaOff), since(1))
 	if whole.Deltas != nil || whole.Bytes < 2*r.Bytes {
 		t.Errorf("without deltas, the archive has %d bytes and %+v; with them %d", whole.Bytes, whole.Deltas, r.Bytes)
 	}
@@ -311,7 +311,7 @@ func TestDeltaSince(t *testing.T) {
 	fourth := s.publish(4)
 	for n := 1; n <= 3; n++ {
 		name, site := "since"+strconv.Itoa(n), "site"+strconv.Itoa(n)
-		r := s.disk(name, since(strconv.Itoa(n)))
+		r := s.disk(name, since(n))
 		if s.count(r, 1); r.BuildsOn != n || !slices.Equal(s.bases(name), []string{s.layers[images[n]]}) {
 			t.Errorf("since %d: it builds on %d, and on %v", n, r.BuildsOn, s.bases(name))
 		}
@@ -344,7 +344,7 @@ func TestDeltaPruned(t *testing.T) {
 		t.Fatalf("%+v, %v", pruned, err)
 	}
 	third := s.publish(3)
-	s.disk("earlier", since("1"))
+	s.disk("earlier", since(1))
 	s.lose(old)
 	_, err = s.importing("site", []string{"earlier"})
 	mirrortest.Refused(t, err, advice.Partial)

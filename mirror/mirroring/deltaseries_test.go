@@ -148,7 +148,9 @@ func (s *deltas) repaired(site string, sequence int, folder string, more ...chan
 }
 
 func delta(mode string) change { return func(o *mirroring.Options) { o.Delta = mode } }
-func since(text string) change { return func(o *mirroring.Options) { o.Since = text } }
+func since(sequence int) change {
+	return func(o *mirroring.Options) { o.Since = mirroring.Since{Sequence: sequence} }
+}
 
 // receiving is the receipt that an archive is written for, and giving the one that an import writes.
 func (s *deltas) receiving(file string) change {

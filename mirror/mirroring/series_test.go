@@ -235,7 +235,6 @@ func TestSince(t *testing.T) {
 	t.Parallel()
 	mirrortest.Long(t)
 	s := newSeries(t)
-	since := func(n int) change { return func(o *mirroring.Options) { o.Since = mirroring.Since{Sequence: n} } }
 	s.sequence(s.written(1, "a"), 1, 0)
 	s.sequence(s.written(2, "a"), 2, 1)
 	if got := s.manifests("a"); got != "000001 000002" {

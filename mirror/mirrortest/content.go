@@ -9,6 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
 // IsContent reports whether a repository of a mirror has content, and no records and no lease.

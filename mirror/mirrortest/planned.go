@@ -25,7 +25,7 @@ func (s *Site) Planned(config string, change ...func(*planning.Options)) *plan.P
 }
 
 // WrittenPlan plans a configuration and writes the plan to a file in the folder. It returns its path.
-func (s *Site) PlanFile(name, config string, change ...func(*planning.Options)) string {
+func (s *Site) WrittenPlan(name, config string, change ...func(*planning.Options)) string {
 	s.T.Helper()
 	var b strings.Builder
 	if err := s.Planned(config, change...).Write(&b); err != nil {

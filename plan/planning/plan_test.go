@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
@@ -28,7 +29,7 @@ func TestMake(t *testing.T) {
 		return planning.Make(t.Context(), o)
 	}
 	s.Config("ops.yaml", mirrortest.FirstMonth)
-	trial, err := made(func(o *planning.Options) { o.MinAge = "1d" })
+	trial, err := made(func(o *planning.Options) { o.MinAge = 24 * time.Hour })
 	if err != nil || !trial.Trial || s.Exists("workspace/plans/ops.json") {
 		t.Errorf("a trial was saved: %+v, %v", trial, err)
 	}

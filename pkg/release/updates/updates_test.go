@@ -244,7 +244,7 @@ func TestReleaseTrust(t *testing.T) {
 	} {
 		var said []string
 		hear := func(text string) { said = append(said, text) }
-		updates.WarnTrust(&env.Env{Say: hear, Warn: hear}, tc.trust, tc.releases)
+		updates.WarnTrust(&env.Env{Notice: hear, Warn: hear}, tc.trust, tc.releases)
 		if got := strings.Join(said, "\n"); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%+v: %q", tc, got)
 		}
