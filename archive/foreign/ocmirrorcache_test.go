@@ -4,12 +4,13 @@ import (
 	"archive/tar"
 	"bytes"
 	"fmt"
-	"github.com/opencontainers/go-digest"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"

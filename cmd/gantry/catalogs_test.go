@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"path"
 	"path/filepath"
@@ -112,15 +111,4 @@ func (w *fixture) tree(dir string) map[string]string {
 		w.t.Fatal(err)
 	}
 	return files
-}
-
-// changed returns the requests that change a registry.
-func changed(log []registrytest.Request) []string {
-	var all []string
-	for _, r := range log {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			all = append(all, r.Method+" "+r.Path)
-		}
-	}
-	return all
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -25,16 +24,6 @@ func (w *fixture) leaves(args ...string) {
 	if strings.Contains(o.stderr, "withheld") {
 		w.t.Errorf("%s%s", o.stdout, o.stderr)
 	}
-}
-
-// without checks that a catalog is complete except for package lantern.
-func (w *fixture) without(prefix string) {
-	w.t.Helper()
-	v, err := w.mirror.Client().VerifyCatalog(w.t.Context(), prefix+"/"+acme, "v4.20", func(path string) string { return prefix + "/" + path })
-	if err != nil || len(v.Bundles) == 0 || slices.ContainsFunc(v.Bundles, func(name string) bool { return strings.Contains(name, "lantern") }) {
-		w.t.Fatalf("%s has the bundles %v: %v", prefix, v.Bundles, err)
-	}
-	w.verify(prefix, community, 5)
 }
 
 // TestOnErrorCommand checks the text and the exit status of --on-error and of --blobs. Package mirroring tests what is

@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"testing"
@@ -18,28 +19,24 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
+func verifyArchive(s *mirrortest.Site, locations ...string) (*verify.VerifiedArchive, error) {
+	r, err := verify.Run(s.T.Context(), verify.Options{Env: s.Env, Locations: locations})
+	if r == nil {
+		return nil, err
+	}
+	return r.Archive, err
+}
+
 // TestArchive verifies an archive on two disks, one of them damaged and later repaired, and archives that build on it.
 func TestArchive(t *testing.T) {
 	t.Parallel()
 	s := mirrortest.New(t, registrytest.Options{})
 	disk := s.Exported(s.Config("ops.yaml", mirrortest.FirstMonth), "disk", func(o *mirroring.Options) { o.VolumeSize = 150_000 })
 	const name = "gantry-000001.0002.tar"
-	if err := os.CopyFS(s.Path("spare"), os.DirFS(s.Path("disk"))); err != nil {
+	if err := errors.Join(os.CopyFS(s.Path("spare"), os.DirFS(s.Path("disk"))), os.Mkdir(s.Path("second"), 0o755), os.Rename(s.Path("disk/"+name), s.Path("second/"+name))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(s.Path("second"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(s.Path("disk/"+name), s.Path("second/"+name)); err != nil {
-		t.Fatal(err)
-	}
-	run := func(locations ...string) (*verify.VerifiedArchive, error) {
-		r, err := verify.Run(t.Context(), verify.Options{Env: s.Env, Locations: locations})
-		if r == nil {
-			return nil, err
-		}
-		return r.Archive, err
-	}
+	run := func(locations ...string) (*verify.VerifiedArchive, error) { return verifyArchive(s, locations...) }
 	second := s.Archive("second")
 	v, err := run(disk)
 	mirrortest.Refused(t, err, advice.Mismatch, "is damaged")

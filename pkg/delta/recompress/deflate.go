@@ -70,8 +70,8 @@ func deflateCompressor(use candidate) (compressor, bool) {
 // complement), the size of the writes (a number; 0 if it has no effect), and the fingerprint (8 bytes). Numbers are unsigned varints.
 func (r DeflateRecipe) MarshalBinary() ([]byte, error) {
 	b := appendBytes(nil, []byte(r.use.name))
-	b = append(b, byte(int8(r.use.level)))          //nolint:gosec // levels are between -2 and 22
-	b = binary.AppendUvarint(b, uint64(r.use.size)) //nolint:gosec // not negative
+	b = append(b, byte(int8(r.use.level)))
+	b = binary.AppendUvarint(b, uint64(r.use.size))
 	sum, err := hex.DecodeString(r.fingerprint)
 	return append(b, sum...), err
 }

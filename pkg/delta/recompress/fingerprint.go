@@ -100,7 +100,7 @@ const (
 // and random bytes, so that most decisions of a compressor affect the output.
 func sample() []byte {
 	next := numbers()
-	random := func() byte { return byte(next(256)) } //nolint:gosec // below 256
+	random := func() byte { return byte(next(256)) }
 	word := vocabulary(next)
 	b := make([]byte, 0, sampleSize+64<<10)
 	for len(b) < sampleSize {

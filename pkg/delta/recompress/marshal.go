@@ -41,7 +41,7 @@ var ErrRecipe = errors.New("invalid recipe")
 func (r *Recipe) MarshalBinary() ([]byte, error) {
 	b := []byte{recipeVersion}
 	b = appendBytes(b, []byte(r.compressor))
-	b = append(b, byte(int8(r.level))) //nolint:gosec // levels are between -2 and 22
+	b = append(b, byte(int8(r.level)))
 	b = binary.AppendUvarint(b, uint64(r.size))
 	sum, err := hex.DecodeString(r.fingerprint)
 	if err != nil {
@@ -58,8 +58,8 @@ func (r *Recipe) MarshalBinary() ([]byte, error) {
 			b = appendBytes(append(b, 0), s.raw)
 			continue
 		}
-		b = binary.AppendUvarint(b, uint64(s.header)+1) //nolint:gosec // not negative
-		b = binary.AppendUvarint(b, uint64(s.length))   //nolint:gosec // not negative
+		b = binary.AppendUvarint(b, uint64(s.header)+1)
+		b = binary.AppendUvarint(b, uint64(s.length))
 	}
 	if len(b) > MaxRecipeSize {
 		return nil, fmt.Errorf("the recipe has %d bytes; the limit is %d", len(b), MaxRecipeSize)

@@ -33,7 +33,7 @@ func (p *parser) take(n int) []byte {
 
 func (p *parser) level() int {
 	if b := p.take(1); b != nil {
-		return int(int8(b[0])) //nolint:gosec // two's complement
+		return int(int8(b[0]))
 	}
 	return 0
 }
@@ -45,12 +45,12 @@ func (p *parser) number(limit int64, what string) int64 {
 		p.fail("invalid %s", what)
 		return 0
 	}
-	if v > uint64(limit) { //nolint:gosec // limits are positive
+	if v > uint64(limit) {
 		p.fail("%s %d is above the limit %d", what, v, limit)
 		return 0
 	}
 	p.b = p.b[n:]
-	return int64(v) //nolint:gosec // below limit
+	return int64(v)
 }
 
 func (p *parser) bytes(limit int64, what string) []byte {

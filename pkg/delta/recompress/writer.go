@@ -129,7 +129,7 @@ func (m *memberWriter) begin(header []byte) error {
 func (m *memberWriter) write(p []byte) error {
 	if m.format == gzipFormat {
 		m.crc = crc32.Update(m.crc, crc32.IEEETable, p)
-		m.size += uint32(len(p)) //nolint:gosec // RFC 1952: the length modulo 2^32
+		m.size += uint32(len(p))
 	}
 	_, err := m.encoder.Write(p)
 	return err
