@@ -3,8 +3,6 @@ package main
 import (
 	"strings"
 	"testing"
-
-
 )
 
 // TestOperatorInstall checks the flags, the notes and the exit statuses. Package operator tests the objects.

@@ -72,13 +72,21 @@ func TestArchive(t *testing.T) {
 	if v, err = run(next, s.Archive("spare")); err != nil || v.Earlier != nil || v.Images != len(p.Images) {
 		t.Errorf("the next with the first: %+v, %v", v, err)
 	}
+	chained(s, disk, second, repair)
+}
+
+// chained verifies the last of three archives that build on each other, without and with the one between. first are the
+// folders of the first.
+func chained(s *mirrortest.Site, first ...string) {
+	s.T.Helper()
 	// Without the second of three archives, the first is not read.
 	third := s.Exported(s.Config("ops.yaml", mirrortest.SecondMonth), "third")
 	fourth := s.Exported(s.Path("ops.yaml"), "fourth")
-	if v, err = run(fourth, disk, second, repair); err != nil || !slices.Equal(v.Unread, []int{1}) || v.Earlier == nil || !slices.Equal(v.Earlier.Sequences, []int{2}) {
-		t.Errorf("without the one between: %+v, %v", v, err)
+	v, err := verifyArchive(s, append([]string{fourth}, first...)...)
+	if err != nil || !slices.Equal(v.Unread, []int{1}) || v.Earlier == nil || !slices.Equal(v.Earlier.Sequences, []int{2}) {
+		s.T.Errorf("without the one between: %+v, %v", v, err)
 	}
-	if v, err = run(fourth, third, disk, second, repair); err != nil || len(v.Unread) > 0 || v.Earlier != nil {
-		t.Errorf("with all three: %+v, %v", v, err)
+	if v, err = verifyArchive(s, append([]string{fourth, third}, first...)...); err != nil || len(v.Unread) > 0 || v.Earlier != nil {
+		s.T.Errorf("with all three: %+v, %v", v, err)
 	}
 }
