@@ -294,7 +294,7 @@ func TestFiles(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if said := s.Said(); !slices.ContainsFunc(said, func(text string) bool {
-		return text == "bin/tool is in an earlier archive: name its folder, too, or run gantry pull with the mirror"
+		return text == "bin/tool is in an earlier archive: name its folder, too, or run gantry get with the mirror"
 	}) {
 		t.Errorf("%q", said)
 	}

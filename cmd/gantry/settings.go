@@ -227,14 +227,17 @@ func (a *app) explainSettings(err error) error {
 	if err == nil || len(a.set) == 0 || status(err) != exitUsage {
 		return err
 	}
-	message, hint := splitHint(err)
+	message, _ := splitHint(err)
+	var notes []string
 	for _, s := range a.set {
 		if slices.Contains(strings.FieldsFunc(message, func(r rune) bool { return r == ' ' || r == ',' || r == ':' }), "--"+s.flag) {
-			note := s.at + " sets --" + s.flag
-			hint = strings.TrimPrefix(hint+"; "+note, "; ")
+			notes = append(notes, s.at+" sets --"+s.flag)
 		}
 	}
-	return advice.Wrap(advice.Input, err, hint)
+	if len(notes) == 0 {
+		return err
+	}
+	return advice.Wrap(advice.Input, err, strings.Join(notes, "; "))
 }
 
 // unknownSetting returns the error for a name that is no setting.

@@ -123,7 +123,7 @@ func TestSettingsFiles(t *testing.T) {
 		want string
 	}{
 		{[]string{"--settings", filepath.Join(home, "absent.yaml")}, "absent.yaml: no such file or directory"},
-		{[]string{"--settings", bad}, "; " + bad + ":2 sets --log-level\n"},
+		{[]string{"--settings", bad}, "; " + bad + ":2 sets --log-level; use error, warn"},
 	} {
 		var stdout, stderr bytes.Buffer
 		config := filepath.Join(home, "a.yaml")

@@ -50,7 +50,6 @@ func TestRegistriesRefused(t *testing.T) {
 		"Options.ParallelImages 101":         {ParallelImages: 101},
 		"Options.ParallelLayers -1":          {ParallelImages: 1, ParallelLayers: -1},
 		"Options.Rate":                       {Rate: -1},
-		"Options.MinRate":                    {MinRate: -2},
 		"Options.SilentTimeout 1ms":          {SilentTimeout: time.Millisecond},
 		"Options.SilentTimeout 2h0m0s":       {SilentTimeout: 2 * time.Hour},
 		"Options.RetryTimes 1001":            {RetryTimes: 1001},

@@ -51,7 +51,7 @@ func TestFingerprints(t *testing.T) {
 // version of Go would. go.mod names the versions that fingerprints.txt is for.
 func TestKnownFingerprints(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../go.mod")
+	text, err := os.ReadFile("../../../go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}

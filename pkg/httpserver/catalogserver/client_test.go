@@ -259,7 +259,7 @@ func TestFieldNumbers(t *testing.T) {
 	t.Parallel()
 	c := connect(t, read(t, text))
 	got := map[string]string{}
-	file, err := c.files.FindFileByPath("pkg/httpserver/catalogserver/api/registry.proto")
+	file, err := c.files.FindFileByPath("pkg/catalogserver/api/registry.proto")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,8 +23,8 @@ var reflectionRequests = []struct {
 	want    []string
 }{
 	{&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}}, []string{"api.Registry", "api.ExperimentalRegistry", "grpc.health.v1.Health"}},
-	{&grpc_reflection_v1.ServerReflectionRequest{Host: "h", MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: "api.Registry.GetPackage"}}, []string{"pkg/httpserver/catalogserver/api/registry.proto", "google/protobuf/struct.proto"}},
-	{&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: "api.ExperimentalRegistry"}}, []string{"pkg/httpserver/catalogserver/api/registry.proto"}}, // the import was sent
+	{&grpc_reflection_v1.ServerReflectionRequest{Host: "h", MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: "api.Registry.GetPackage"}}, []string{"pkg/catalogserver/api/registry.proto", "google/protobuf/struct.proto"}},
+	{&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: "api.ExperimentalRegistry"}}, []string{"pkg/catalogserver/api/registry.proto"}}, // the import was sent
 	{&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileByFilename{FileByFilename: "google/protobuf/struct.proto"}}, []string{"google/protobuf/struct.proto"}},
 	{&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: "grpc.health.v1.Health"}}, []string{"grpc/health/v1/health.proto"}},
 	{&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileByFilename{FileByFilename: "grpc/health/v1/health.proto"}}, []string{"grpc/health/v1/health.proto"}},
