@@ -13,7 +13,7 @@ import (
 // realText returns the file of a package of a public catalog.
 func realText(t *testing.T, pkg string) string {
 	t.Helper()
-	const catalogs = "../../../shared/catalogs"
+	const catalogs = "../../../../shared/catalogs"
 	if _, err := os.Stat(catalogs); err != nil {
 		t.Skip("there are no real catalogs beside the checkout")
 	}

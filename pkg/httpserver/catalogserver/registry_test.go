@@ -185,7 +185,7 @@ func TestRealCatalogs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads real data")
 	}
-	const catalogs = "../../../shared/catalogs"
+	const catalogs = "../../../../shared/catalogs"
 	entries, err := os.ReadDir(catalogs)
 	if err != nil {
 		t.Skip("there are no real catalogs beside the checkout")
