@@ -39,10 +39,15 @@ func blobDir(algorithm digest.Algorithm) string {
 }
 
 // Size returns the size of the blob d in bytes, and whether the layout has it. The content is not
-// checked.
+// checked. In a cache that this process created, it may not find what another process wrote.
 func (l *Layout) Size(d digest.Digest) (int64, bool) {
 	if CheckDigest(d) != nil {
 		return 0, false
+	}
+	if l.written != nil {
+		if _, ok := l.written.Load(d); !ok {
+			return 0, false
+		}
 	}
 	folder, err := l.folder(d.Algorithm())
 	if err != nil {

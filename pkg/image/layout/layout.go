@@ -19,6 +19,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -36,6 +37,9 @@ type Layout struct {
 	root    *os.Root
 	disk    durable.Folder // root, for writing
 	folders folders
+	// written has the blobs that were written, by digest, if this process created the layout as an empty cache: what
+	// it does not have is not looked for on the disk. Nil for other layouts.
+	written *sync.Map
 }
 
 // Options configure how a layout is written.
@@ -101,7 +105,9 @@ func create(dir string, opts Options, before time.Time) (*Layout, error) {
 	l := &Layout{root: root, disk: durable.Folder{Root: root, NoSync: opts.NoSync}}
 	switch err = l.check(); {
 	case opts.NoSync && (errors.Is(err, fs.ErrNotExist) || errors.As(err, new(markerError))):
-		err = l.writeMarkers()
+		if err = l.writeMarkers(); err == nil {
+			err = l.trackIfEmpty()
+		}
 	case errors.Is(err, fs.ErrNotExist):
 		err = l.initialize()
 	}
@@ -173,6 +179,21 @@ func (l *Layout) initialize() error {
 		}
 	}
 	return l.writeMarkers()
+}
+
+// trackIfEmpty begins to remember what is written if there are no blobs yet.
+func (l *Layout) trackIfEmpty() error {
+	for _, a := range []digest.Algorithm{digest.SHA256, digest.SHA512} {
+		names, err := fs.ReadDir(l.root.FS(), blobDir(a))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if len(names) > 0 {
+			return nil
+		}
+	}
+	l.written = &sync.Map{}
+	return nil
 }
 
 // writeMarkers writes what makes the folder a layout, and syncs it, also in a cache. The oci-layout

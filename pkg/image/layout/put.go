@@ -37,7 +37,7 @@ func (l *Layout) Put(ctx context.Context, desc ocispec.Descriptor, r io.Reader) 
 	d, err := l.draft(desc.Digest.Algorithm())
 	if err == nil {
 		_, err = io.CopyBuffer(d, body, make([]byte, min(desc.Size+1, maxCopy)))
-		err = end(ctx, d, desc.Digest.Encoded(), err)
+		err = l.end(ctx, d, desc.Digest, err)
 	}
 	if err != nil {
 		return fmt.Errorf("writing blob %s to %s: %w", desc.Digest, l.root.Name(), err)
@@ -57,7 +57,7 @@ func (l *Layout) Write(ctx context.Context, mediaType string, write func(io.Writ
 		w := &hashing{ctx: ctx, to: d, hash: sha256.New()}
 		err = write(w)
 		desc = ocispec.Descriptor{MediaType: mediaType, Digest: digest.NewDigest(digest.SHA256, w.hash), Size: w.n}
-		err = end(ctx, d, desc.Digest.Encoded(), err)
+		err = l.end(ctx, d, desc.Digest, err)
 	}
 	if err != nil {
 		return ocispec.Descriptor{}, fmt.Errorf("writing a blob to %s: %w", l.root.Name(), err)
@@ -101,14 +101,20 @@ func (l *Layout) draft(a digest.Algorithm) (*durable.Draft, error) {
 	return folder.Draft(".")
 }
 
-// end gives the draft its name. If err or ctx reports that it is not complete, it deletes the
+// end gives the draft the name of its digest. If err or ctx reports that it is not complete, it deletes the
 // draft.
-func end(ctx context.Context, d *durable.Draft, name string, err error) error {
+func (l *Layout) end(ctx context.Context, d *durable.Draft, of digest.Digest, err error) error {
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
 		return errors.Join(err, d.Discard())
 	}
-	return d.Commit(name)
+	if err := d.Commit(of.Encoded()); err != nil {
+		return err
+	}
+	if l.written != nil {
+		l.written.Store(of, true)
+	}
+	return nil
 }
