@@ -171,7 +171,7 @@ func TestRemembered(t *testing.T) {
 		{Gate: yes, GatePlan: fine, GateValid: time.Hour}, {Gate: yes, GatePlan: fine, GateValid: time.Hour}, {Gate: yes, GateValid: time.Nanosecond}, {Gate: yes, GateValid: time.Hour}, {Gate: yes},
 	} {
 		if i == 2 { // the time of an answer has no fractions of a second
-			time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
+			<-time.After(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 		}
 		if i == 3 {
 			script(s, "yes.sh", "cat >> "+s.Path("asked")+" # another version")
