@@ -57,10 +57,13 @@ only = $(if $(RUN),-run '^($(RUN))$$')
 test: ## run the tests, with a real registry
 	$(PLAIN) $(GO) test -short -vet=off -ldflags='-s -w' -timeout 20m $(only) $(PACKAGES)
 
-# The tests of the command call what the tests of the rooms call, and take most of the time with the race detector.
+# The packages that start goroutines, and the one that joins all of them in a run.
+CONCURRENT = ./mirror/mirroring $$(grep -rlE --include='*.go' --exclude='*_test.go' 'errgroup\.|go func|WaitGroup' mirror archive plan pkg | \
+	grep -v 'test/' | xargs -n1 dirname | sort -u | sed 's,^,./,')
+
 .PHONY: test-race
-test-race: ## run the tests with the race detector, except those of the command
-	$(RACE) -short -vet=off -ldflags='-s -w' -timeout 20m $(only) $(if $(filter-out ./...,$(PACKAGES)),$(PACKAGES),$$($(GO) list ./... | grep -v /cmd/gantry$$))
+test-race: ## run the tests of packages that start goroutines, with the race detector
+	$(RACE) -short -vet=off -ldflags='-s -w' -timeout 20m $(only) $(if $(filter-out ./...,$(PACKAGES)),$(PACKAGES),$(CONCURRENT))
 
 .PHONY: test-long
 test-long: ## run all tests in full length, without the race detector
