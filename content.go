@@ -60,7 +60,7 @@ type Configuration struct {
 // ConfigFile is the configuration in a file.
 func ConfigFile(path string) Configuration { return Configuration{name: path} }
 
-// ConfigText is a configuration as YAML or JSON. Its name is like that of a file: an image set is called so, without
+// ConfigText is a configuration as YAML or JSON. Its name is like the name of a file: an image set is called so, without
 // the extension.
 func ConfigText(name string, text []byte) Configuration {
 	return Configuration{name: cmp.Or(name, defaultName), text: append([]byte{}, text...)}

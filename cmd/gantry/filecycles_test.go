@@ -92,7 +92,7 @@ func reach(calls map[string]map[string]bool, from string, to map[string]bool) {
 	}
 }
 
-// callsBetween returns which files of a package call functions and methods of which others.
+// callsBetween returns, for each file of a package, the files whose functions and methods it calls.
 func callsBetween(fset *token.FileSet, files []*ast.File) map[string]map[string]bool {
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	config := types.Config{Importer: noImports{}, Error: func(error) {}} // such as that imports are not known
