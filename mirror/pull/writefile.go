@@ -14,7 +14,6 @@ import (
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/time/rate"
 
-	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
@@ -25,6 +24,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/remote/limits"
+	"github.com/gantry-mirror/gantry/pkg/site"
 )
 
 // A fileMeter counts the bytes of files that are written.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/prune"
 	"github.com/gantry-mirror/gantry/mirror/removal"
+	"github.com/gantry-mirror/gantry/pkg/plan/deletion"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/plan/deletion"
 )
 
 // TestOCMirrorDeleted checks what is printed if some images of a list stay, or cannot be deleted.
