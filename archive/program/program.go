@@ -20,7 +20,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/file/space"
-	"github.com/gantry-mirror/gantry/pkg/fileartifact"
+	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/releases"
 	"github.com/gantry-mirror/gantry/pkg/advice/escape"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
-	"github.com/gantry-mirror/gantry/pkg/release/graph"
+	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 )
 
 // graphReleaseFlags are the flags of gantry release graph.

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/fileartifact"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
 	"github.com/gantry-mirror/gantry/pkg/site"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/fileartifact"
+	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
 	"github.com/gantry-mirror/gantry/pkg/site"
 )
 

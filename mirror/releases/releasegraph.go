@@ -6,8 +6,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/diagram"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/release/graph"
-	"github.com/gantry-mirror/gantry/pkg/release/picture"
+	"github.com/gantry-mirror/gantry/pkg/platform/graph"
+	"github.com/gantry-mirror/gantry/pkg/platform/picture"
 )
 
 // ReleaseGraphOptions says which update graph ReleaseGraph draws. With From and To, it is the part

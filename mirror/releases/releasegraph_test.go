@@ -11,7 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/releases"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 )
 
 // TestReleaseGraph checks which part of an update graph is drawn. Package release/picture tests the drawing.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/payload"
 )
 
 // ReleaseInfo is what a release image says of a release. Its JSON is what gantry release info --output

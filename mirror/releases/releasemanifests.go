@@ -14,7 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
-	"github.com/gantry-mirror/gantry/pkg/release/payload"
+	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 )
 
 // ManifestOptions says which manifests of a release ReleaseManifests returns.

@@ -10,9 +10,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/plan/build"
+	"github.com/gantry-mirror/gantry/pkg/platform/path"
+	"github.com/gantry-mirror/gantry/pkg/platform/update"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/path"
-	"github.com/gantry-mirror/gantry/pkg/release/update"
 	"github.com/gantry-mirror/gantry/plan/updates"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 )
 
 // blocked is the small platform, but every update to 4.20.1 has a risk for all clusters.

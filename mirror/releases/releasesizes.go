@@ -12,8 +12,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
+	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/release/payload"
 	"github.com/gantry-mirror/gantry/pkg/site"
 )
 

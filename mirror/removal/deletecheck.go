@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gantry-mirror/gantry/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
+	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gantry-mirror/gantry/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/pkg/state/audit"

@@ -11,9 +11,9 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
-	"github.com/gantry-mirror/gantry/pkg/fileartifact"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
 )
 
 // file opens the bytes of a file at an offset: at its address, or on this machine. They are compared with

@@ -6,8 +6,8 @@ import (
 	"path"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/fileartifact"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 

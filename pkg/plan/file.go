@@ -9,7 +9,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/fileartifact"
+	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
 )
 
 // A File is one file that is mirrored as an artifact. Its image has the kind FileImage.

@@ -9,8 +9,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/gantry-mirror/gantry/pkg/release/graph"
-	"github.com/gantry-mirror/gantry/pkg/release/graphdata"
+	"github.com/gantry-mirror/gantry/pkg/platform/graph"
+	"github.com/gantry-mirror/gantry/pkg/platform/graphdata"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/state"

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
-	"github.com/gantry-mirror/gantry/pkg/release/payload"
+	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/signature/cosign"
 )
 

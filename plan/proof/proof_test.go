@@ -15,10 +15,10 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/platform/graphdata"
+	"github.com/gantry-mirror/gantry/pkg/platform/payload"
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/graphdata"
-	"github.com/gantry-mirror/gantry/pkg/release/payload"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 )
 
 // small returns a mirror of everything for amd64 in releasetest.Small, with its graph data.

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/image"
-	"github.com/gantry-mirror/gantry/pkg/release/payload"
+	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 )
 
 // A Release is a release image of the mirror.

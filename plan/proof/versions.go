@@ -11,9 +11,9 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/platform/path"
+	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/path"
-	"github.com/gantry-mirror/gantry/pkg/release/payload"
 )
 
 // Arches returns the architectures for which the mirror has releases of all versions, or else those for

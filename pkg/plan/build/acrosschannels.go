@@ -11,9 +11,9 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/platform/graph"
+	"github.com/gantry-mirror/gantry/pkg/platform/path"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/graph"
-	"github.com/gantry-mirror/gantry/pkg/release/path"
 )
 
 // addInstalled adds the update paths from the versions that clusters run to the end of their channel,

@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/fileartifact"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/platform/payload"
+	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/payload"
 )
 
 // addBootFiles adds the boot images of the releases to the files of the plan: those that the

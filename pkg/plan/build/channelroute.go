@@ -8,8 +8,8 @@ import (
 
 	"github.com/blang/semver/v4"
 
-	"github.com/gantry-mirror/gantry/pkg/release/graph"
-	"github.com/gantry-mirror/gantry/pkg/release/path"
+	"github.com/gantry-mirror/gantry/pkg/platform/graph"
+	"github.com/gantry-mirror/gantry/pkg/platform/path"
 )
 
 // A channelRouter finds update paths that lead through several channels: from a release in one

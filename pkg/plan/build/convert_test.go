@@ -14,7 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 )
 
 // planIn plans a configuration in a format, and returns the warnings, too.

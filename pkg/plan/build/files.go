@@ -8,9 +8,9 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/fileartifact"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
 )
 
 // Downloads finds out about files that are mirrored as they are. None of them is kept: they are read again

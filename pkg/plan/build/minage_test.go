@@ -15,7 +15,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 )
 
 // agedCatalog makes a catalog with bundles of these creation times.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/platform/graph"
+	"github.com/gantry-mirror/gantry/pkg/platform/path"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/graph"
-	"github.com/gantry-mirror/gantry/pkg/release/path"
 )
 
 // A channel is a release channel of the configuration with its update graph for one architecture.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/platform/path"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/path"
 )
 
 // pathError adds the channel and its position to the error of a missing path.

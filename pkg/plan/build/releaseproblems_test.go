@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 )
 
 // otherGraphData is a release source with graph data from elsewhere.

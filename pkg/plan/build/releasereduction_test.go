@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 )
 
 // lose returns the plan without images, as after failed reads from their source.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 )
 
 // TestReleaseTargets checks that repositories and tags in the mirror are those of oc mirror:

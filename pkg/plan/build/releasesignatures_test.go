@@ -14,8 +14,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 )
 
 // late is a definition with one release of 4.20 and one of 4.21, which share no images.

@@ -8,9 +8,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/platform/payload"
+	"github.com/gantry-mirror/gantry/pkg/platform/tools"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/payload"
-	"github.com/gantry-mirror/gantry/pkg/release/tools"
 )
 
 // selectTools returns the tools of a release that the configuration asks for. Their images are images

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
-	"github.com/gantry-mirror/gantry/pkg/release/path"
+	"github.com/gantry-mirror/gantry/pkg/platform/path"
 )
 
 // unknownRisks looks for names of risks that no update of their channel has, on any architecture.

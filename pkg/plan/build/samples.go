@@ -9,7 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/release/payload"
+	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 )
 
 // samplesList is the list of the configuration that selects image streams of the samples operator.

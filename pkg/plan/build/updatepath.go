@@ -2,8 +2,8 @@ package build
 
 import (
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/platform/path"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/path"
 )
 
 // UpdatePath returns a path that was found in the graph of a channel as plans list it, without acks

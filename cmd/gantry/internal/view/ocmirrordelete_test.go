@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/mirror/prune"
 	"github.com/gantry-mirror/gantry/mirror/removal"
+	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/plan/deletion"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
