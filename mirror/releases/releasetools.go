@@ -27,10 +27,10 @@ import (
 // ToolOptions says which tools of a release ReleaseTools lists or extracts.
 type ToolOptions struct {
 	ReleaseOptions
-	// Names are those of tools.Names. The default is tools.DefaultNames if To is set, or what the plan
+	// Names are those of release.ToolNames. The default is release.DefaultToolNames if To is set, or what the plan
 	// of an archive has; otherwise all.
 	Names []string
-	// Platforms are those of tools.Platforms, "linux/amd64". The default is Linux on the architecture
+	// Platforms are those of release.ToolPlatforms, "linux/amd64". The default is Linux on the architecture
 	// of the release (for several on amd64) if To is set, or what the plan of an archive has; otherwise
 	// all.
 	Platforms []string
@@ -112,24 +112,24 @@ func ReleaseTools(ctx context.Context, o ToolOptions) (*ReleaseToolList, error) 
 // ToolPlatforms returns the platforms that releases have tools for: "linux/amd64".
 func ToolPlatforms() []string {
 	var names []string
-	for _, p := range tools.Platforms() {
+	for _, p := range release.ToolPlatforms() {
 		names = append(names, p.String())
 	}
 	return names
 }
 
 // check returns the platforms, or an error for names that are unknown.
-func (o *ToolOptions) check() ([]tools.Platform, error) {
-	var platforms []tools.Platform
+func (o *ToolOptions) check() ([]release.ToolPlatform, error) {
+	var platforms []release.ToolPlatform
 	for _, text := range o.Platforms {
-		p, err := tools.ParsePlatform(text)
+		p, err := release.ParseToolPlatform(text)
 		if err != nil {
 			return nil, err
 		}
 		platforms = append(platforms, p)
 	}
 	for _, name := range o.Names {
-		if err := tools.CheckName(name); err != nil {
+		if err := release.CheckToolName(name); err != nil {
 			return nil, err
 		}
 	}
@@ -151,7 +151,7 @@ func (o *ToolOptions) check() ([]tools.Platform, error) {
 
 // SelectTools returns the tools to extract. Without names and platforms, they are those that the plan of
 // an archive has, if any.
-func (s *ReleaseSource) SelectTools(p *payload.Payload, names []string, platforms []tools.Platform) ([]tools.Tool, []string, error) {
+func (s *ReleaseSource) SelectTools(p *payload.Payload, names []string, platforms []release.ToolPlatform) ([]tools.Tool, []string, error) {
 	if len(names) > 0 || len(platforms) > 0 || len(s.Tools) == 0 {
 		return tools.Select(p, names, platforms)
 	}

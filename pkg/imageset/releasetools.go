@@ -8,16 +8,16 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/gantry-mirror/gantry/pkg/platform/tools"
+	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
 // Tools select the tools and boot images of releases (mirror.platform.tools).
 type Tools struct {
 	Pos Position
-	// Names are those of tools.Names; the default is tools.DefaultNames.
+	// Names are those of release.ToolNames; the default is release.DefaultToolNames.
 	Names []string
-	// Platforms are those of tools.Platforms, "linux/amd64"; the default is the one of each release,
-	// tools.DefaultPlatform.
+	// Platforms are those of release.ToolPlatforms, "linux/amd64"; the default is the one of each release,
+	// release.DefaultToolPlatform.
 	Platforms []string
 	// BootImages are kinds of boot images, "metal/iso", as releases name them. The default is none.
 	BootImages []string
@@ -63,13 +63,13 @@ func toolsField() field[Releases] {
 
 func toolsObject() object[Tools] {
 	var platforms []string
-	for _, p := range tools.Platforms() {
+	for _, p := range release.ToolPlatforms() {
 		platforms = append(platforms, p.String())
 	}
 	return object[Tools]{
 		fields: []field[Tools]{
 			names("names", "The names of the tools. The default is oc, openshift-install and oc-mirror.",
-				func(t *Tools) *[]string { return &t.Names }, oneOf("tool", tools.Names(), map[string]string{"kubectl": "oc", "openshift-baremetal-install": "openshift-install-fips"})),
+				func(t *Tools) *[]string { return &t.Names }, oneOf("tool", release.ToolNames(), map[string]string{"kubectl": "oc", "openshift-baremetal-install": "openshift-install-fips"})),
 			names("platforms", "The platforms on which the tools run. The default is Linux on the architecture of the release.",
 				func(t *Tools) *[]string { return &t.Platforms }, oneOf("platform", platforms,
 					map[string]string{"mac/amd64": "darwin/amd64", "mac/arm64": "darwin/arm64", "linux/x86_64": "linux/amd64", "linux/aarch64": "linux/arm64"})),

@@ -1,6 +1,6 @@
 // Package release defines the names that platform releases use: products, architectures, channels,
-// versions and tags. The packages below it read update graphs, payloads and graph data; these names
-// are all that they share.
+// versions and tags. The packages of pkg/platform read update graphs, payloads and graph data; these
+// names are all that they share.
 //
 // An architecture has two names. Go and update services call it "amd64"; tags, CoreOS streams and
 // Linux call it "x86_64". An Arch holds the first, Arch.Suffix returns the second.
@@ -11,8 +11,11 @@ import (
 	"errors"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
@@ -30,6 +33,12 @@ const (
 
 // ErrUnsigned means that no signature store has a signature of an image.
 var ErrUnsigned = errors.New("no signature found")
+
+// SignaturePath returns the path of signature number n, from 1, of an image in a signature store:
+// sha256=<hex>/signature-n.
+func SignaturePath(d digest.Digest, n int) string {
+	return d.Algorithm().String() + "=" + d.Encoded() + "/signature-" + strconv.Itoa(n)
+}
 
 // An Arch is the architecture of a payload, by the name that Go and update services use.
 type Arch string

@@ -3,6 +3,7 @@ package resources
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
 )
 
 const (
@@ -89,7 +89,7 @@ func SignatureTree(folder string, all []Signed) ([]File, error) {
 	var files []File
 	for _, s := range signed {
 		for i, body := range s.Signatures {
-			files = append(files, File{Name: gpg.Path(folder, s.Digest, i+1), Text: body})
+			files = append(files, File{Name: path.Join(folder, release.SignaturePath(s.Digest, i+1)), Text: body})
 		}
 	}
 	return files, nil

@@ -20,9 +20,9 @@ func (r releaseReader) selectTools(p *payload.Payload) (list []plan.Tool, notes 
 	if want == nil {
 		return nil, nil, nil
 	}
-	var platforms []tools.Platform
+	var platforms []release.ToolPlatform
 	for _, text := range want.Platforms {
-		platform, err := tools.ParsePlatform(text)
+		platform, err := release.ParseToolPlatform(text)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", want.Pos, err)
 		}

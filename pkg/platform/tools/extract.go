@@ -171,7 +171,7 @@ func (x *extraction) finish(t *Tool, done func(Extracted) error) error {
 	if w == nil {
 		return fmt.Errorf("the image has no /%s, which would be %s for %s", t.Path, t.Name, t.Platform)
 	}
-	if (t.Platform == Platform{"darwin", "arm64"}) {
+	if (t.Platform == release.ToolPlatform{OS: "darwin", Arch: "arm64"}) {
 		switch err := resign(w.out); {
 		case errors.Is(err, errUnsigned):
 			w.notes = append(w.notes, fmt.Sprintf("%s for %s cannot be signed again, so that macOS may refuse to run it: %v", t.Name, t.Platform, err))

@@ -114,7 +114,7 @@ func component(name string, d digest.Digest) payload.Component {
 const releaseImage = "quay.io/example/release@sha256:0000000000000000000000000000000000000000000000000000000000000000"
 
 // extracted extracts tools and returns their content by file name, and notes.
-func extracted(t *testing.T, s *store, p *payload.Payload, names []string, on ...Platform) (map[string]string, []string, error) {
+func extracted(t *testing.T, s *store, p *payload.Payload, names []string, on ...release.ToolPlatform) (map[string]string, []string, error) {
 	t.Helper()
 	list, _, err := Select(p, names, on)
 	if err != nil {
@@ -164,7 +164,7 @@ func TestExtract(t *testing.T) {
 				map[string]string{"usr/share/openshift/windows/first": client, "usr/share/openshift/mac_arm64/oc": mac}),
 			layer(t, []string{"etc/y"}, nil)).Digest),
 	}
-	all := []Platform{{"linux", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}}
+	all := []release.ToolPlatform{{OS: "linux", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"}, {OS: "windows", Arch: "amd64"}}
 	got, notes, err := extracted(t, s, p, []string{"oc", "openshift-install", "oc-mirror"}, all[0])
 	if err != nil || notes != nil {
 		t.Fatal(err, notes)
@@ -222,7 +222,7 @@ func TestExtractMulti(t *testing.T) {
 		component("installer-artifacts", index("usr/share/openshift/mac/openshift-install", "arm64", "amd64")),
 	}
 	names := []string{"openshift-install"}
-	got, _, err := extracted(t, s, p, names, Platform{"linux", "arm64"}, Platform{"linux", "s390x"}, Platform{"darwin", "amd64"})
+	got, _, err := extracted(t, s, p, names, release.ToolPlatform{OS: "linux", Arch: "arm64"}, release.ToolPlatform{OS: "linux", Arch: "s390x"}, release.ToolPlatform{OS: "darwin", Arch: "amd64"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestExtractMulti(t *testing.T) {
 			t.Errorf("%s is %q", file, text)
 		}
 	}
-	if _, _, err := extracted(t, s, p, names, Platform{"linux", "ppc64le"}); err == nil || !strings.Contains(err.Error(), "no image for linux/ppc64le that exists (it has linux/amd64, linux/arm64, linux/s390x)") {
+	if _, _, err := extracted(t, s, p, names, release.ToolPlatform{OS: "linux", Arch: "ppc64le"}); err == nil || !strings.Contains(err.Error(), "no image for linux/ppc64le that exists (it has linux/amd64, linux/arm64, linux/s390x)") {
 		t.Error(err)
 	}
 }

@@ -13,21 +13,19 @@
 package tools
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
 // A Tool is a program of a release for one platform.
 type Tool struct {
-	Name     string   // "oc"
-	Platform Platform // where it runs
+	Name     string               // "oc"
+	Platform release.ToolPlatform // where it runs
 	// Component is the name of the image of the release that has it, and Path its path there.
 	Component, Path string
 
@@ -36,15 +34,6 @@ type Tool struct {
 	// in the images of all architectures.
 	arch release.Arch
 }
-
-// A Platform is an operating system with an architecture, by the names of Go.
-type Platform struct {
-	OS   string
-	Arch release.Arch
-}
-
-// String returns "linux/amd64".
-func (p Platform) String() string { return p.OS + "/" + string(p.Arch) }
 
 // File returns a name for the file of the tool of a release: "oc-4.20.5-linux-amd64". An installer
 // that runs on another architecture than it installs has both in its name:
@@ -68,7 +57,7 @@ type program struct {
 	// others is the component with the program for other platforms, below /usr/share/openshift, in the
 	// folders of each platform.
 	others  string
-	folders map[Platform]string
+	folders map[string]string // by platform: "linux/amd64"
 	// patches are the placeholders in the program.
 	patches []placeholder
 	// required is the placeholder that must be there, "" for none.
@@ -76,16 +65,16 @@ type program struct {
 }
 
 var (
-	clients = map[Platform]string{
-		{"linux", "amd64"}: "linux_amd64", {"linux", "arm64"}: "linux_arm64", {"linux", "ppc64le"}: "linux_ppc64le",
-		{"darwin", "amd64"}: "mac", {"darwin", "arm64"}: "mac_arm64", {"windows", "amd64"}: "windows",
+	clients = map[string]string{
+		"linux/amd64": "linux_amd64", "linux/arm64": "linux_arm64", "linux/ppc64le": "linux_ppc64le",
+		"darwin/amd64": "mac", "darwin/arm64": "mac_arm64", "windows/amd64": "windows",
 	}
-	linuxClients = map[Platform]string{
-		{"linux", "amd64"}: "linux_amd64", {"linux", "arm64"}: "linux_arm64", {"linux", "ppc64le"}: "linux_ppc64le", {"linux", "s390x"}: "linux_s390x",
+	linuxClients = map[string]string{
+		"linux/amd64": "linux_amd64", "linux/arm64": "linux_arm64", "linux/ppc64le": "linux_ppc64le", "linux/s390x": "linux_s390x",
 	}
-	installers = map[Platform]string{
-		{"linux", "amd64"}: "linux_amd64", {"linux", "arm64"}: "linux_arm64",
-		{"darwin", "amd64"}: "mac", {"darwin", "arm64"}: "mac_arm64",
+	installers = map[string]string{
+		"linux/amd64": "linux_amd64", "linux/arm64": "linux_arm64",
+		"darwin/amd64": "mac", "darwin/arm64": "mac_arm64",
 	}
 	inClient    = []placeholder{inVersion}
 	inInstaller = []placeholder{inImage, inVersion, inArchitecture}
@@ -112,74 +101,14 @@ var programs = [...]program{
 	{name: "ccoctl.rhel9", component: "cloud-credential-operator", path: "usr/bin/ccoctl.rhel9"},
 }
 
-// Names returns the names of all tools.
-func Names() []string {
-	var names []string
-	for i := range programs {
-		names = append(names, programs[i].name)
-	}
-	return names
-}
-
-// DefaultNames returns the tools that a disconnected site needs.
-func DefaultNames() []string { return []string{"oc", "openshift-install", "oc-mirror"} }
-
-// Platforms returns the platforms that tools exist for, sorted by their names.
-func Platforms() []Platform {
-	var all []Platform
-	for p := range clients {
-		all = append(all, p)
-	}
-	all = append(all, Platform{"linux", "s390x"})
-	slices.SortFunc(all, func(a, b Platform) int { return cmp.Compare(a.String(), b.String()) })
-	return all
-}
-
-// CheckName returns an error unless a tool has the name.
-func CheckName(name string) error {
-	if slices.Contains(Names(), name) {
-		return nil
-	}
-	return advice.New(advice.Input, cmp.Or(suggest.Phrase(name, Names()), "the tools are "+strings.Join(Names(), ", ")), "there is no tool %q", name)
-}
-
-// ParsePlatform parses "linux/amd64". It accepts mac for darwin, and the names of architectures in
-// Linux.
-func ParsePlatform(text string) (Platform, error) {
-	system, arch, ok := strings.Cut(text, "/")
-	if system == "mac" {
-		system = "darwin"
-	}
-	p := Platform{OS: system, Arch: release.Arch(arch)}
-	if a, err := release.ParseArch(arch); err == nil {
-		p.Arch = a
-	}
-	if ok && slices.Contains(Platforms(), p) {
-		return p, nil
-	}
-	var names []string
-	for _, known := range Platforms() {
-		names = append(names, known.String())
-	}
-	return Platform{}, advice.New(advice.Input, cmp.Or(suggest.Phrase(text, names), "the platforms are "+strings.Join(names, ", ")), "there are no tools for platform %q", text)
-}
-
-// DefaultPlatform returns Linux on the architecture of a release; for several architectures on amd64.
-func DefaultPlatform(arch release.Arch) Platform {
-	if arch == release.Multi {
-		arch = release.DefaultArch
-	}
-	return Platform{OS: "linux", Arch: arch}
-}
-
 // on returns the tool for a platform in releases of an architecture, false if there is none.
-func (p *program) on(platform Platform, of release.Arch) (Tool, bool) {
+func (p *program) on(platform release.ToolPlatform, of release.Arch) (Tool, bool) {
 	t := Tool{Name: p.name, Platform: platform, program: p}
 	if p.component != "" && platform.OS == "linux" && (platform.Arch == of || of == release.Multi) {
 		t.Component, t.Path, t.arch = p.component, p.path, platform.Arch
 		return t, true
 	}
-	folder, ok := p.folders[platform]
+	folder, ok := p.folders[platform.String()]
 	if !ok {
 		return Tool{}, false
 	}
@@ -194,7 +123,7 @@ func (p *program) on(platform Platform, of release.Arch) (Tool, bool) {
 func All(p *payload.Payload) []Tool {
 	var all []Tool
 	for i := range programs {
-		for _, platform := range Platforms() {
+		for _, platform := range release.ToolPlatforms() {
 			if t, ok := programs[i].on(platform, p.Arch); ok && t.Image(p) != nil {
 				all = append(all, t)
 			}
@@ -213,25 +142,25 @@ func (t *Tool) Image(p *payload.Payload) *payload.Component {
 	return nil
 }
 
-// Select returns the tools with the names for the platforms; without names DefaultNames, and without
-// platforms DefaultPlatform. A tool that exists for only some of the platforms is returned for those.
+// Select returns the tools with the names for the platforms; without names
+// release.DefaultToolNames, and without platforms release.DefaultToolPlatform. A tool that exists for only some of the platforms is returned for those.
 // A named tool for none of them, a platform without any of the tools, and a release without the image
 // of a named tool are errors. A release without the image of a default tool, such as oc-mirror in OKD,
 // is a note.
-func Select(p *payload.Payload, names []string, platforms []Platform) (found []Tool, notes []string, err error) {
+func Select(p *payload.Payload, names []string, platforms []release.ToolPlatform) (found []Tool, notes []string, err error) {
 	named := len(names) > 0
 	if !named {
-		names = DefaultNames()
+		names = release.DefaultToolNames()
 	}
 	if len(platforms) == 0 {
-		platforms = []Platform{DefaultPlatform(p.Arch)}
+		platforms = []release.ToolPlatform{release.DefaultToolPlatform(p.Arch)}
 	}
 	for i := range programs {
 		if !slices.Contains(names, programs[i].name) {
 			continue
 		}
 		exists := false
-		for _, platform := range Platforms() {
+		for _, platform := range release.ToolPlatforms() {
 			if t, ok := programs[i].on(platform, p.Arch); ok && slices.Contains(platforms, platform) {
 				exists = true
 				if t.Image(p) != nil {
@@ -250,7 +179,7 @@ func Select(p *payload.Payload, names []string, platforms []Platform) (found []T
 		}
 	}
 	for _, name := range names {
-		if err := CheckName(name); err != nil {
+		if err := release.CheckToolName(name); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -264,12 +193,12 @@ func Select(p *payload.Payload, names []string, platforms []Platform) (found []T
 }
 
 // unavailable returns the error for a tool that exists for none of the platforms.
-func (p *program) unavailable(platforms []Platform, of *payload.Payload) error {
+func (p *program) unavailable(platforms []release.ToolPlatform, of *payload.Payload) error {
 	var asked, have []string
 	for _, platform := range platforms {
 		asked = append(asked, platform.String())
 	}
-	for _, platform := range Platforms() {
+	for _, platform := range release.ToolPlatforms() {
 		if _, ok := p.on(platform, of.Arch); ok {
 			have = append(have, platform.String())
 		}

@@ -24,11 +24,11 @@ func releaseOf(arch release.Arch, components ...string) *payload.Payload {
 // all are the components with tools.
 var all = strings.Fields("baremetal-installer cli cli-artifacts cloud-credential-operator installer installer-artifacts oc-mirror")
 
-func platforms(t *testing.T, text string) []Platform {
+func platforms(t *testing.T, text string) []release.ToolPlatform {
 	t.Helper()
-	var list []Platform
+	var list []release.ToolPlatform
 	for _, name := range strings.Fields(text) {
-		p, err := ParsePlatform(name)
+		p, err := release.ParseToolPlatform(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestSelectRefuses(t *testing.T) {
 	for text, hint := range map[string]string{
 		"linux/amd46": `did you mean "linux/amd64"`, "linux": `did you mean "linux/amd64"`, "solaris/sparc": "the platforms are", "windows/arm64": "",
 	} {
-		if p, err := ParsePlatform(text); err == nil || !strings.Contains(advice.Hint(err), hint) {
+		if p, err := release.ParseToolPlatform(text); err == nil || !strings.Contains(advice.Hint(err), hint) {
 			t.Errorf("%s is %v, %v (%s)", text, p, err, advice.Hint(err))
 		}
 	}
@@ -128,7 +128,19 @@ func TestAll(t *testing.T) {
 			t.Errorf("no tool is called %s", want)
 		}
 	}
-	if slices.ContainsFunc(DefaultNames(), func(name string) bool { return CheckName(name) != nil }) {
+	var known []string
+	for i := range programs {
+		known = append(known, programs[i].name)
+		for platform := range programs[i].folders {
+			if _, err := release.ParseToolPlatform(platform); err != nil {
+				t.Errorf("%s: %v", programs[i].name, err)
+			}
+		}
+	}
+	if diff := cmp.Diff(release.ToolNames(), known); diff != "" {
+		t.Errorf("package release has other names (-release +tools):\n%s", diff)
+	}
+	if slices.ContainsFunc(release.DefaultToolNames(), func(name string) bool { return release.CheckToolName(name) != nil }) {
 		t.Error("a default tool is unknown")
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
+	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
 // maxTries is how many signatures of an image are requested from one store. Clusters request no
@@ -29,14 +29,9 @@ type Getter interface {
 	Get(ctx context.Context, url, accept string, limit int64) ([]byte, error)
 }
 
-// Path returns the address of signature number n, from 1, of d in a store or in a static tree for
-// clusters: STORE/sha256=<hex>/signature-n.
-func Path(store string, d digest.Digest, n int) string {
-	return strings.TrimRight(store, "/") + "/" + path(d, n)
-}
-
-func path(d digest.Digest, n int) string {
-	return d.Algorithm().String() + "=" + d.Encoded() + "/signature-" + strconv.Itoa(n)
+// address returns the address of signature number n, from 1, of d in a store.
+func address(store string, d digest.Digest, n int) string {
+	return strings.TrimRight(store, "/") + "/" + release.SignaturePath(d, n)
 }
 
 // Collect queries every store for the signatures of the image d and returns the trusted ones, each
@@ -73,7 +68,7 @@ func Collect(ctx context.Context, get Getter, stores []string, d digest.Digest, 
 // does not hide the next one. It returns the error of ctx.
 func (v *verifier) collect(ctx context.Context, get Getter, store string) error {
 	for n := 1; n <= maxTries; n++ {
-		source := Path(store, v.digest, n)
+		source := address(store, v.digest, n)
 		body, err := fetch(ctx, get, store, v.digest, n)
 		if ctx.Err() != nil {
 			return fmt.Errorf("looking for signatures of %s: %w", v.digest, ctx.Err())
@@ -104,12 +99,12 @@ func fetch(ctx context.Context, get Getter, store string, d digest.Digest, n int
 		return nil, err
 	}
 	if u.Scheme != "file" {
-		return get.Get(ctx, Path(store, d, n), "", MaxSize)
+		return get.Get(ctx, address(store, d, n), "", MaxSize)
 	}
 	folder, err := os.OpenRoot(u.Path)
 	if err != nil {
 		return nil, err
 	}
 	defer folder.Close()
-	return regular.Read(folder, path(d, n), MaxSize)
+	return regular.Read(folder, release.SignaturePath(d, n), MaxSize)
 }

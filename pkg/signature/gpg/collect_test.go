@@ -52,33 +52,33 @@ func TestCollect(t *testing.T) {
 
 	t.Run("one keyring", func(t *testing.T) {
 		w := &web{there: map[string]any{
-			Path(a, image, 1): []byte("<html>"),
-			Path(a, image, 2): newer,
-			Path(a, image, 3): []byte{},
-			Path(a, image, 4): down,
-			Path(a, image, 5): make([]byte, MaxSize+1),
-			Path(a, image, 6): older,
-			Path(a, image, 8): other, // after a gap
-			Path(b, image, 1): newer,
-			Path(b, image, 2): other,
+			address(a, image, 1): []byte("<html>"),
+			address(a, image, 2): newer,
+			address(a, image, 3): []byte{},
+			address(a, image, 4): down,
+			address(a, image, 5): make([]byte, MaxSize+1),
+			address(a, image, 6): older,
+			address(a, image, 8): other, // after a gap
+			address(b, image, 1): newer,
+			address(b, image, 2): other,
 		}}
 		got, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring}, now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := []Signature{
-			{Body: older, Key: first.keyring.Fingerprints()[0], Created: signed.Add(-time.Hour), Reference: "quay.io/org/release:4.99.0-x86_64", Source: Path(a, image, 6)},
-			{Body: newer, Key: first.keyring.Fingerprints()[0], Created: signed, Reference: "quay.io/org/release:4.99.0-x86_64", Source: Path(a, image, 2)},
+			{Body: older, Key: first.keyring.Fingerprints()[0], Created: signed.Add(-time.Hour), Reference: "quay.io/org/release:4.99.0-x86_64", Source: address(a, image, 6)},
+			{Body: newer, Key: first.keyring.Fingerprints()[0], Created: signed, Reference: "quay.io/org/release:4.99.0-x86_64", Source: address(a, image, 2)},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
 		var asked []string
 		for n := 1; n <= 7; n++ {
-			asked = append(asked, Path(a, image, n))
+			asked = append(asked, address(a, image, n))
 		}
 		for n := 1; n <= 3; n++ {
-			asked = append(asked, Path(b, image, n))
+			asked = append(asked, address(b, image, n))
 		}
 		if diff := cmp.Diff(asked, w.asked); diff != "" {
 			t.Errorf("asked: %s", diff)
@@ -90,27 +90,27 @@ func TestCollect(t *testing.T) {
 		}
 	})
 	t.Run("each keyring in another store", func(t *testing.T) {
-		w := &web{there: map[string]any{Path(a, image, 1): newer, Path(b, image, 1): other}}
+		w := &web{there: map[string]any{address(a, image, 1): newer, address(b, image, 1): other}}
 		got, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring, second.keyring}, now)
 		if err != nil || len(got) != 2 || !bytes.Equal(got[0].Body, other) || !bytes.Equal(got[1].Body, newer) {
 			t.Errorf("%d signatures: %v", len(got), err)
 		}
 	})
 	t.Run("a keyring is left over", func(t *testing.T) {
-		w := &web{there: map[string]any{Path(a, image, 1): newer, Path(a, image, 2): []byte("?"), Path(b, image, 1): down}}
+		w := &web{there: map[string]any{address(a, image, 1): newer, address(a, image, 2): []byte("?"), address(b, image, 1): down}}
 		_, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring, second.keyring}, now)
 		if !errors.Is(err, down) || errors.Is(err, release.ErrUnsigned) || !refused(err) {
 			t.Fatal(err)
 		}
 		want := fmt.Sprintf(`the image %s is not trusted: no signature satisfies the keyring second:
 %s: not an OpenPGP message: openpgp: invalid data: tag byte does not have MSB set
-%s: connection refused`, image, Path(a, image, 2), Path(b, image, 1))
+%s: connection refused`, image, address(a, image, 2), address(b, image, 1))
 		if diff := cmp.Diff(want, err.Error()); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("no signature store", func(t *testing.T) {
-		w := &web{there: map[string]any{Path(a, image, 1): newer, Path(b, image, 1): down}}
+		w := &web{there: map[string]any{address(a, image, 1): newer, address(b, image, 1): down}}
 		for _, keyrings := range [][]Keyring{{second.keyring}, {first.keyring, second.keyring}} {
 			_, err := Collect(t.Context(), w, []string{b}, image, keyrings, now)
 			if !errors.Is(err, down) || refused(err) {
@@ -134,7 +134,7 @@ func TestCollectNothing(t *testing.T) {
 	down := errors.New("connection refused")
 	for name, found := range map[string]any{"a bad one": []byte("?"), "another's": other, "a store that is down": down} {
 		t.Run("nothing but "+name, func(t *testing.T) {
-			w := &web{there: map[string]any{Path(b, image, 1): found}}
+			w := &web{there: map[string]any{address(b, image, 1): found}}
 			if _, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring}, now); err == nil || errors.Is(err, release.ErrUnsigned) {
 				t.Errorf("the image is reported as unsigned: %v", err)
 			}
@@ -157,32 +157,32 @@ func TestCollectEnds(t *testing.T) {
 	t.Run("no end", func(t *testing.T) {
 		w := &web{there: map[string]any{}}
 		for n := 1; n <= 20; n++ {
-			w.there[Path(a, image, n)] = down
+			w.there[address(a, image, n)] = down
 		}
 		if _, err := Collect(t.Context(), w, []string{a}, image, []Keyring{first.keyring}, now); err == nil || len(w.asked) != 9 {
 			t.Errorf("%d requests: %v", len(w.asked), err)
 		}
 	})
 	t.Run("the same of each", func(t *testing.T) {
-		w := &web{there: map[string]any{Path(a, image, 4): other}}
+		w := &web{there: map[string]any{address(a, image, 4): other}}
 		for n := range 9 {
-			if place := Path(a, image, n+1); n != 3 {
+			if place := address(a, image, n+1); n != 3 {
 				w.there[place] = fmt.Errorf("reading %s: 403 Forbidden", place)
 			}
 		}
-		w.there[Path(a, image, 7)] = down
+		w.there[address(a, image, 7)] = down
 		_, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring}, now)
 		if err == nil {
 			t.Fatal("it is trusted")
 		}
-		at := strings.TrimSuffix(Path(a, image, 1), "1")
+		at := strings.TrimSuffix(address(a, image, 1), "1")
 		var got []string
 		for line := range strings.Lines(err.Error()) {
 			got = append(got, strings.ReplaceAll(strings.TrimSpace(line), at, "-"))
 		}
 		want := []string{
 			"-1 to signature-3: reading -1: 403 Forbidden", "-4: ", "-5 to signature-6: reading -5: 403 Forbidden",
-			"-7: connection refused", "-8 to signature-9: reading -8: 403 Forbidden", Path(b, image, 1),
+			"-7: connection refused", "-8 to signature-9: reading -8: 403 Forbidden", address(b, image, 1),
 		}
 		if len(got) != 1+len(want) || !errors.Is(err, down) {
 			t.Fatal(err)
@@ -195,7 +195,7 @@ func TestCollectEnds(t *testing.T) {
 	})
 	t.Run("cancelled", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		w := &web{there: map[string]any{Path(a, image, 1): newer, Path(a, image, 2): cancel}}
+		w := &web{there: map[string]any{address(a, image, 1): newer, address(a, image, 2): cancel}}
 		if _, err := Collect(ctx, w, []string{a, b}, image, []Keyring{first.keyring}, now); !errors.Is(err, context.Canceled) || len(w.asked) != 2 {
 			t.Errorf("%d requests: %v", len(w.asked), err)
 		}
@@ -217,7 +217,7 @@ func refused(err error) bool {
 func TestCollectFolder(t *testing.T) {
 	first := signers()[0]
 	dir := filepath.Join(t.TempDir(), "with space")
-	file := filepath.FromSlash(Path(dir, image, 1))
+	file := filepath.FromSlash(address(dir, image, 1))
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestCollectFolder(t *testing.T) {
 func TestPath(t *testing.T) {
 	const want = "signatures/sha256=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef/signature-1"
 	for _, store := range []string{"signatures", "signatures/"} {
-		if got := Path(store, image, 1); got != want {
+		if got := address(store, image, 1); got != want {
 			t.Errorf("%s: %s", store, got)
 		}
 	}

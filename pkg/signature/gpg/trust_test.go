@@ -225,7 +225,7 @@ func TestReal(t *testing.T) {
 	}
 	const v4150 = digest.Digest("sha256:0da6316466d60a3a4535d5fed3589feb0391989982fba59d47d4c729912d6363")
 	const v3 = digest.Digest("sha256:e3f12513a4b22a2d7c0e7c9207f52128113758d9d68c7d06b11a0ac7672966f7")
-	body, old := read("signatures/"+path(v4150, 1)), read("signatures/"+path(v3, 1))
+	body, old := read("signatures/"+release.SignaturePath(v4150, 1)), read("signatures/"+release.SignaturePath(v3, 1))
 	for _, keyrings := range [][]Keyring{known.Keyrings, trust.Keyrings} {
 		if err := verifyOne(body, v4150, keyrings, time.Now()); err != nil {
 			t.Error(err)
