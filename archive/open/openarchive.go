@@ -54,7 +54,7 @@ func RequestRepair(ctx context.Context, o Options) (*state.RepairRequest, []arch
 		return nil, nil, err
 	}
 	defer func() { _ = have.Close() }() // only read from
-	env.Opened(e.Observer, have)
+	Observe(e.Observer, have)
 	damage, err := Read(ctx, e, have)
 	if err != nil {
 		return nil, nil, err
@@ -65,4 +65,18 @@ func RequestRepair(ctx context.Context, o Options) (*state.RepairRequest, []arch
 		return Archive(other)
 	})
 	return request, damage, err
+}
+
+// An Observer follows which archives are opened for reading. The Observer of an Env may be one.
+type Observer interface {
+	// Archive is called with each archive before anything is read from it. Its Signature says who signed
+	// it.
+	Archive(a *archive.Archive)
+}
+
+// Observe passes an archive that was opened to an observer, if it is one of archives.
+func Observe(o env.Observer, a *archive.Archive) {
+	if o, ok := o.(Observer); ok {
+		o.Archive(a)
+	}
 }

@@ -56,7 +56,7 @@ type AddedProgram struct {
 // are written completely, the checksum after the program, then the signature. A program that the folder has
 // already is not written again.
 func Add(ctx context.Context, path, dir string, key *sshsig.Key) (added *AddedProgram, err error) {
-	sum, size, _, err := env.Downloads{}.LocalFile(ctx, path)
+	sum, size, _, err := env.LocalFiles{}.LocalFile(ctx, path)
 	if err != nil {
 		return nil, env.Inputf("Options.WithGantry %s: %w", path, err)
 	}

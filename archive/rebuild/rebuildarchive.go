@@ -41,7 +41,7 @@ func Archive(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer func() { _ = have.Close() }() // only read from
-	env.Opened(e.Observer, have)
+	open.Observe(e.Observer, have)
 	var moved atomic.Int64
 	stop := env.Show(e.Observer, "rebuilding", func() progress.Reading {
 		return progress.Reading{Done: moved.Load(), Moved: moved.Load()}

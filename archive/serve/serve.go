@@ -104,7 +104,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer func() { _ = have.Close() }() // only read from
-	env.Opened(e.Observer, have)
+	open.Observe(e.Observer, have)
 	images, err := airgap.FindServable(ctx, have)
 	if err != nil {
 		return fmt.Errorf("archive in %s: %w", strings.Join(dirs, ", "), err)

@@ -1,9 +1,10 @@
 package main
 
 import (
+	"github.com/gantry-mirror/gantry/archive/open"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/copying"
 	"github.com/gantry-mirror/gantry/pkg/archive"
-	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
@@ -13,12 +14,17 @@ type observer struct {
 	retries func() int64 // how many requests were repeated so far
 }
 
+var (
+	_ copying.Observer = (*observer)(nil)
+	_ open.Observer    = (*observer)(nil)
+)
+
 func (o *observer) Progress(what string, read func() progress.Reading) (stop func()) {
 	return o.app.show(what, read)
 }
 
 // Copy shows how far a copy is, until end is called.
-func (o *observer) Copy(c env.Copy) (end func()) {
+func (o *observer) Copy(c copying.Copy) (end func()) {
 	o.app.copies.begin(c.Plan)
 	if o.app.events != nil {
 		o.app.events.Plan(c.Plan)

@@ -82,12 +82,27 @@ func runJob(ctx context.Context, e *env.Env, j *Job, opts mirror.Options) (*mirr
 	return report, total, err
 }
 
+// An Observer follows copies. The Observer of an Env may be one.
+type Observer interface {
+	// Copy begins to show the copy of a plan, or of a part of it, until end is called.
+	Copy(c Copy) (end func())
+}
+
+// A Copy is a copy of a plan that has begun.
+type Copy struct {
+	Plan *plan.Plan
+	// Meter counts what is copied. An Observer of single blobs and images may be set on it.
+	Meter *mirror.Meter
+	// Name returns what an image is called at the destination, or "" if it has no name there.
+	Name func(result mirror.ImageResult) string
+}
+
 // ObserveCopy reports to the observer that a copy begins. end returns its duration and amounts.
 func ObserveCopy(e *env.Env, p *plan.Plan, t site.Destination, m *mirror.Meter) (end func() *Transfer) {
 	began, before := time.Now(), e.Hosts()
 	stop := func() {}
-	if e.Observer != nil {
-		stop = e.Observer.Copy(env.Copy{Plan: p, Meter: m, Name: func(r mirror.ImageResult) string { return nameAt(t, r) }})
+	if o, ok := e.Observer.(Observer); ok {
+		stop = o.Copy(Copy{Plan: p, Meter: m, Name: func(r mirror.ImageResult) string { return nameAt(t, r) }})
 	}
 	return func() *Transfer {
 		stop()

@@ -72,7 +72,7 @@ func Images(ctx context.Context, o Options) (*Extracted, error) {
 		return nil, err
 	}
 	defer func() { _ = have.Close() }() // only read from
-	env.Opened(e.Observer, have)
+	open.Observe(e.Observer, have)
 	p, err := airgap.OpenedPlan(ctx, have)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func Content(ctx context.Context, o ContentOptions) error {
 		return err
 	}
 	defer func() { _ = have.Close() }() // only read from
-	env.Opened(e.Observer, have)
+	open.Observe(e.Observer, have)
 	body, size, err := airgap.OpenContent(ctx, have, o.Digest)
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ func Files(ctx context.Context, o FilesOptions) (*ExtractedFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	env.Opened(e.Observer, have)
+	open.Observe(e.Observer, have)
 	s, err := pull.ArchivedFileSource(ctx, have)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/archive/open"
 	"github.com/gantry-mirror/gantry/mirror/copying"
 	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/archive/keys"
@@ -81,7 +82,7 @@ func openRun(e *env.Env, o *Options, in inputs, again *cluster.ResourcesOptions)
 		if r.have, err = o.openArchive(o.workspace(), 0); err != nil {
 			return nil, err
 		}
-		env.Opened(e.Observer, r.have)
+		open.Observe(e.Observer, r.have)
 	}
 	o.Workspace = o.workspace()
 	if r.session, err = workspace.OpenSession(e, o.Workspace); err != nil {

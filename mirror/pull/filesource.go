@@ -81,7 +81,7 @@ func openFiles(ctx context.Context, e *env.Env, o *Options) (*FileSource, error)
 	case strings.HasPrefix(o.From, env.ArchiveScheme):
 		var have *archive.Archive
 		if have, err = open.Archive(open.Options{Env: e, Folders: []string{o.From}, Sequence: o.Sequence, Read: o.Read}); err == nil {
-			env.Opened(e.Observer, have)
+			open.Observe(e.Observer, have)
 			s, err = ArchivedFileSource(ctx, have)
 		}
 	default:

@@ -163,7 +163,7 @@ func archivedRelease(ctx context.Context, e *env.Env, o ReleaseOptions, dir stri
 		return nil, err
 	}
 	s := &ReleaseSource{Images: have, close: func() { _ = have.Close() }} // only read from
-	env.Opened(e.Observer, have)
+	open.Observe(e.Observer, have)
 	p, err := airgap.OpenedPlan(ctx, have)
 	if err == nil {
 		var found *plan.Release

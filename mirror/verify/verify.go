@@ -253,7 +253,7 @@ func planToVerify(ctx context.Context, e *env.Env, o Options, trust *trust.Signa
 			return nil, nil, err
 		}
 		defer func() { _ = have.Close() }() // only read from
-		env.Opened(e.Observer, have)
+		open.Observe(e.Observer, have)
 		p, err := airgap.ReadPlan(ctx, have)
 		if errors.Is(err, os.ErrNotExist) && t != nil {
 			p, err = importedPlan(e, o.Workspace, t, have, err)

@@ -9,9 +9,6 @@ import (
 	"sync"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/archive"
-	"github.com/gantry-mirror/gantry/pkg/mirror"
-	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
@@ -73,25 +70,11 @@ type Env struct {
 }
 
 // An Observer follows a run. Its methods are called by one goroutine at a time. They delay the run,
-// so they should return at once.
+// so they should return at once. It may also implement the Observer of archive/open and of mirror/copying.
 type Observer interface {
 	// Progress begins to show how far something is, until stop is called. What is a participle:
 	// "planning".
 	Progress(what string, read func() progress.Reading) (stop func())
-	// Copy begins to show the copy of a plan, or of a part of it, until end is called.
-	Copy(c Copy) (end func())
-	// Archive is called with each archive that is opened for reading, before anything is read
-	// from it. Its Signature says who signed it.
-	Archive(a *archive.Archive)
-}
-
-// A Copy is a copy of a plan that has begun.
-type Copy struct {
-	Plan *plan.Plan
-	// Meter counts what is copied. An Observer of single blobs and images may be set on it.
-	Meter *mirror.Meter
-	// Name returns what an image is called at the destination, or "" if it has no name there.
-	Name func(result mirror.ImageResult) string
 }
 
 // OrDefault returns e, or an Env for one call if e is nil. Call done at its end.
@@ -161,13 +144,6 @@ func Show(o Observer, what string, read func() progress.Reading) (stop func()) {
 		return func() {}
 	}
 	return o.Progress(what, read)
-}
-
-// Opened passes an archive to an observer, if there is one.
-func Opened(o Observer, a *archive.Archive) {
-	if o != nil {
-		o.Archive(a)
-	}
 }
 
 // Inputf returns an error about an option or a file that it names.

@@ -162,7 +162,7 @@ func OpenArchived(ctx context.Context, e *env.Env, s *Operators, o *InstallOptio
 		_ = have.Close() // only read from
 		closeSources()
 	}
-	env.Opened(e.Observer, have)
+	open.Observe(e.Observer, have)
 	p, err := airgap.OpenedPlan(ctx, have)
 	if err != nil {
 		return err

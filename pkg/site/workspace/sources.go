@@ -86,7 +86,13 @@ func (r *Sources) Close() error {
 // Plan returns what plans are made from.
 func (r *Sources) Plan() build.Sources {
 	return build.Sources{Images: r.Origin.Planning(), Files: env.LocalFiles{}, Store: r.Cache, Databases: sqlite.Reader{}, Snapshots: r.snapshots, Tags: r.Origin, TagLists: r.Origin, Attachments: r.Origin,
-		Downloads: env.Downloads{Origin: r.Origin}}
+		Downloads: downloads{Origin: r.Origin}}
+}
+
+// downloads are the files of web servers and of this machine.
+type downloads struct {
+	*mirror.Origin
+	env.LocalFiles
 }
 
 // Catalogs returns what catalogs are read from.

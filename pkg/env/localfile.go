@@ -10,15 +10,11 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
-	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
 )
 
-// Downloads implements build.Downloads.
-type Downloads struct{ *mirror.Origin }
-
-// LocalFile implements build.Downloads.
-func (Downloads) LocalFile(ctx context.Context, path string) (sha256 digest.Digest, size int64, mode fs.FileMode, err error) {
+// LocalFile returns the digest, the size and the mode of a file of at most fileartifact.MaxSize bytes.
+func (LocalFiles) LocalFile(ctx context.Context, path string) (sha256 digest.Digest, size int64, mode fs.FileMode, err error) {
 	f, info, err := regular.OpenPath(path)
 	if err != nil {
 		return "", 0, 0, err
