@@ -11,7 +11,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/copying"
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
-	"github.com/gantry-mirror/gantry/pkg/registry"
+	"github.com/gantry-mirror/gantry/mirror/repositories"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/plan/admission"
@@ -56,7 +56,7 @@ func completeFlags(c *cobra.Command) {
 		blobsFlag:              {blobsCheck, blobsRead},
 		"on-strand":            admission.OnStrands(),
 		"layout":               workspace.Layouts(),
-		"registry-kind":        registry.Kinds(),
+		"registry-kind":        repositories.Kinds(),
 		"mirror-source-policy": resources.SourcePolicies(),
 		"volume-size":          {"cd", "fat32", "dvd", "dvd-dl", "bd", "bd-dl"},
 		"redundancy":           {"5%", "10%", "20%"},

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/repositories"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/registry"
 )
 
 func (a *app) registryCommand() *cobra.Command {
@@ -40,8 +40,8 @@ func (f *apiFlags) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&f.tokenFile, "registry-token-file", "", "file with an OAuth token for Quay's API, with the permissions repo:create and repo:read")
 }
 
-func (f *apiFlags) options() registry.API {
-	return registry.API{RegistryKind: f.kind, RegistryTokenFile: f.tokenFile}
+func (f *apiFlags) options() repositories.API {
+	return repositories.API{RegistryKind: f.kind, RegistryTokenFile: f.tokenFile}
 }
 
 // prepareFlags are the flags of gantry registry prepare.
@@ -104,7 +104,7 @@ func (a *app) prepareRegistry(ctx context.Context, f *prepareFlags, mirror strin
 	if err != nil {
 		return err
 	}
-	result, err := registry.Prepare(ctx, registry.PrepareOptions{
+	result, err := repositories.Prepare(ctx, repositories.Options{
 		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.releaseFlags.trust(), API: f.apiFlags.options(), Mirror: mirror,
 		Plan: f.plan, From: f.from, Workspace: f.workspace, MaxNestedPaths: f.maxNestedPaths, Print: f.print, Read: read,
 	})

@@ -27,6 +27,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/releases"
 	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/mirror/report"
+	"github.com/gantry-mirror/gantry/mirror/repositories"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/authoring"
 	"github.com/gantry-mirror/gantry/pkg/cluster/operator"
@@ -102,7 +103,7 @@ func documents() []document {
 		{"prune-others", "prune", removal.Unrecorded{}},
 		{"pull", "pull", pull.PulledFile{}},
 		{"pull-list", "pull", pull.FileList{}},
-		{"registry-prepare", "registry prepare", registry.PreparedRegistry{}},
+		{"registry-prepare", "registry prepare", repositories.Prepared{}},
 		{"release-boot-images", "release boot-images", releases.BootImageList{}},
 		{"release-credentials", "release credentials", releases.ReleaseManifestList{}},
 		{"release-images", "release images", releases.ReleaseImageList{}},

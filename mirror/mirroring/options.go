@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/mirror/copying"
+	"github.com/gantry-mirror/gantry/mirror/repositories"
 	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/registry"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/window"
@@ -123,7 +123,7 @@ type RegistryOptions struct {
 	// CreateRepositories creates the repositories or projects that the plan needs in a registry that does not
 	// create them on push, as package registry does, unless DryRun is set.
 	CreateRepositories bool
-	registry.API
+	repositories.API
 	// Prune deletes from a registry what none of its image sets needs, as removal.Prune does,
 	// after a run that is complete.
 	Prune bool

@@ -8,8 +8,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/mirror/repositories"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/registry"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 	"github.com/gantry-mirror/gantry/plan/cluster"
@@ -24,9 +24,9 @@ import (
 type plannedRun struct {
 	plan    *plan.Plan
 	sum     digest.Digest
-	made    *selection.Selected     // what the plan was made from; nil for an archive
-	prepare *registry.Preparation   // creates repositories; nil if the registry does
-	format  cluster.ManifestOptions // of the cluster resources
+	made    *selection.Selected       // what the plan was made from; nil for an archive
+	prepare *repositories.Preparation // creates repositories; nil if the registry does
+	format  cluster.ManifestOptions   // of the cluster resources
 }
 
 // plan makes or reads the plan, and finds out what the registry and the workspace know of its image set.

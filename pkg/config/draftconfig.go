@@ -20,6 +20,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
+	"github.com/gantry-mirror/gantry/pkg/site/search"
 )
 
 // DraftOptions say what a configuration is made from.
@@ -125,7 +126,7 @@ func FromMirror(ctx context.Context, o DraftOptions) (*Draft, error) {
 	if len(plans) > 0 {
 		return configFromPlans(plans, &o)
 	}
-	found, err := SearchMirror(ctx, e, t, o.Workspace, slices.Sorted(maps.Keys(o.Catalogs)))
+	found, err := search.Mirror(ctx, e, t, o.Workspace, slices.Sorted(maps.Keys(o.Catalogs)))
 	if err != nil {
 		return nil, err
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
-	"github.com/gantry-mirror/gantry/pkg/config"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/pkg/site/search"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 	"github.com/gantry-mirror/gantry/plan/planning"
@@ -70,7 +70,7 @@ func mirroredCatalogs(ctx context.Context, e *env.Env, workspace, at string) (ca
 		}
 	}
 	if len(sets) == 0 {
-		found, err := config.SearchMirror(ctx, e, t, workspace, nil)
+		found, err := search.Mirror(ctx, e, t, workspace, nil)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -16,11 +16,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	catalogimage "github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
-	"github.com/gantry-mirror/gantry/pkg/config"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/pkg/site/search"
 )
 
 // openLayout uses the catalogs that the index of an OCI layout names. A layout has no plan.
@@ -57,7 +57,7 @@ func (s *Operators) openLayout(ctx context.Context, dir string) error {
 	others := map[string]bool{} // repositories that are no catalogs
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		repository, _, _ := strings.Cut(name, ":")
-		if others[repository] || config.NotCatalog().MatchString(strings.TrimPrefix(name, repository+":")) {
+		if others[repository] || search.NotCatalog().MatchString(strings.TrimPrefix(name, repository+":")) {
 			continue
 		}
 		at := plannedImage{Name: name, Digest: named[name]}

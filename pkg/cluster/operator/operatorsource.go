@@ -17,7 +17,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/install"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
-	"github.com/gantry-mirror/gantry/pkg/config"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
@@ -27,6 +26,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
+	"github.com/gantry-mirror/gantry/pkg/site/search"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan/listing"
@@ -202,7 +202,7 @@ func openMirrored(ctx context.Context, e *env.Env, s *Operators, o *InstallOptio
 	if len(plans) > 0 {
 		return nil
 	}
-	found, err := config.SearchMirror(ctx, e, t, o.Workspace, nil)
+	found, err := search.Mirror(ctx, e, t, o.Workspace, nil)
 	if err != nil {
 		return err
 	}

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/registry"
+	"github.com/gantry-mirror/gantry/mirror/repositories"
 )
 
 // PreparedRegistry returns what gantry registry prepare created, or the commands that would. failed reports
 // whether it ended with an error.
-func PreparedRegistry(r *registry.PreparedRegistry, failed bool) string {
+func PreparedRegistry(r *repositories.Prepared, failed bool) string {
 	if len(r.Commands) > 0 {
 		return strings.Join(r.Commands, "\n") + "\n"
 	}

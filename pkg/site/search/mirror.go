@@ -1,4 +1,4 @@
-package config
+package search
 
 import (
 	"context"
@@ -39,9 +39,9 @@ func usualCatalogs() []string {
 	return []string{"redhat/redhat-operator-index", "redhat/certified-operator-index", "redhat/community-operator-index", "redhat/redhat-marketplace-operator-index"}
 }
 
-// SearchMirror finds the catalogs and releases of a registry. more are paths of catalogs that the user
+// Mirror finds the catalogs and releases of a registry. more are paths of catalogs that the user
 // named.
-func SearchMirror(ctx context.Context, e *env.Env, t *site.RegistryDestination, folder string, more []string) (*draft.Mirror, error) {
+func Mirror(ctx context.Context, e *env.Env, t *site.RegistryDestination, folder string, more []string) (*draft.Mirror, error) {
 	paths, listed, err := mirrorRepositories(ctx, e, t, more)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package registry
+package repositories
 
 import (
 	"context"
@@ -36,8 +36,8 @@ type API struct {
 // Kinds returns the kinds of registries that repositories or projects are created in.
 func Kinds() []string { return provision.Kinds() }
 
-// PrepareOptions says what Prepare creates. Mirror is required, and one of Config, Plan and From.
-type PrepareOptions struct {
+// Options says what Prepare creates. Mirror is required, and one of Config, Plan and From.
+type Options struct {
 	Env *env.Env
 	selection.Selection
 	updates.ReleaseTrust
@@ -51,26 +51,26 @@ type PrepareOptions struct {
 	Workspace string
 	// MaxNestedPaths is how many path components a registry allows; 0 is no limit.
 	MaxNestedPaths int
-	// Print creates nothing: PreparedRegistry.Commands is what would.
+	// Print creates nothing: Prepared.Commands is what would.
 	Print bool
 	// Read has the signing policy and the identities that archives are read with.
 	Read archive.OpenOptions
 }
 
-// A PreparedRegistry is the result of Prepare. Its JSON is what gantry registry prepare --output json
+// A Prepared is the result of Prepare. Its JSON is what gantry registry prepare --output json
 // prints.
-type PreparedRegistry struct {
+type Prepared struct {
 	Version int    `json:"version"`
 	Mirror  string `json:"mirror"`
 	// Kind is ecr, harbor or quay.
 	Kind provision.Kind `json:"kind"`
 	// Repositories are the repositories, or the projects of Harbor, that exist now.
 	Repositories []provision.Result `json:"repositories"`
-	// Commands create them; they are set with PrepareOptions.Print.
+	// Commands create them; they are set with Options.Print.
 	Commands []string `json:"commands,omitempty"`
 }
 
-func (o *PrepareOptions) check() error {
+func (o *Options) check() error {
 	given := 0
 	for _, is := range []bool{o.Config != "", o.Plan != "", len(o.From) > 0} {
 		if is {
@@ -91,7 +91,7 @@ func (o *PrepareOptions) check() error {
 // Prepare creates the repositories or projects that a plan needs in a registry that does not create
 // them on push, also those for the records and leases of Gantry. What exists is left as it is. After an error,
 // the result has what was done before.
-func Prepare(ctx context.Context, o PrepareOptions) (*PreparedRegistry, error) {
+func Prepare(ctx context.Context, o Options) (*Prepared, error) {
 	e, done := o.Env.OrDefault()
 	defer done()
 	if err := o.check(); err != nil {
@@ -118,7 +118,7 @@ func Prepare(ctx context.Context, o PrepareOptions) (*PreparedRegistry, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &PreparedRegistry{Version: 1, Mirror: o.Mirror, Kind: prepare.registry.Kind, Repositories: []provision.Result{}}
+	result := &Prepared{Version: 1, Mirror: o.Mirror, Kind: prepare.registry.Kind, Repositories: []provision.Result{}}
 	if o.Print {
 		result.Commands, err = prepare.registry.Commands(names)
 		return result, err
@@ -129,7 +129,7 @@ func Prepare(ctx context.Context, o PrepareOptions) (*PreparedRegistry, error) {
 }
 
 // plan returns the plan that the options name.
-func (o *PrepareOptions) plan(ctx context.Context, e *env.Env) (*plan.Plan, error) {
+func (o *Options) plan(ctx context.Context, e *env.Env) (*plan.Plan, error) {
 	switch {
 	case o.Plan != "":
 		return signing.ReadPlan(o.Plan)

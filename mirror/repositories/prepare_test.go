@@ -1,4 +1,4 @@
-package registry_test
+package repositories_test
 
 import (
 	"encoding/json"
@@ -16,9 +16,9 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/mirror/repositories"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/provision"
-	"github.com/gantry-mirror/gantry/pkg/registry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
@@ -103,12 +103,12 @@ func authorized(s *mirrortest.Site, to string) *mirrortest.Site {
 func TestPrepare(t *testing.T) {
 	t.Parallel()
 	s, h, config, to := newHarbor(t)
-	prepare := func(change func(*registry.PrepareOptions)) (*registry.PreparedRegistry, error) {
-		o := registry.PrepareOptions{Env: s.Env, Selection: selection.Selection{Config: config}, Mirror: to, Workspace: s.Workspace()}
+	prepare := func(change func(*repositories.Options)) (*repositories.Prepared, error) {
+		o := repositories.Options{Env: s.Env, Selection: selection.Selection{Config: config}, Mirror: to, Workspace: s.Workspace()}
 		if change != nil {
 			change(&o)
 		}
-		return registry.Prepare(t.Context(), o)
+		return repositories.Prepare(t.Context(), o)
 	}
 	_, err := prepare(nil)
 	mirrortest.Refused(t, err, advice.Unauthorized, "gantry registry login ")
@@ -116,7 +116,7 @@ func TestPrepare(t *testing.T) {
 	if _, err := mirroring.Run(t.Context(), s.MirrorOptions(config, to)); err == nil {
 		t.Fatal("pushed without a project")
 	}
-	printed, err := prepare(func(o *registry.PrepareOptions) { o.Print = true })
+	printed, err := prepare(func(o *repositories.Options) { o.Print = true })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,16 +126,16 @@ func TestPrepare(t *testing.T) {
 	}
 	for _, created := range []bool{true, false} {
 		got, err := prepare(nil)
-		want := &registry.PreparedRegistry{Version: 1, Mirror: to, Kind: provision.Harbor, Repositories: []provision.Result{{Name: "ocp", Created: created}}}
+		want := &repositories.Prepared{Version: 1, Mirror: to, Kind: provision.Harbor, Repositories: []provision.Result{{Name: "ocp", Created: created}}}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" || h.created != 1 {
 			t.Errorf("%v, %d created, %s", err, h.created, diff)
 		}
 	}
-	for words, change := range map[string]func(*registry.PrepareOptions){
-		"Options.Config, Options.Plan": func(o *registry.PrepareOptions) { o.Config = "" },
-		"docker://":                    func(o *registry.PrepareOptions) { o.Mirror = "file://x" },
-		"harbor":                       func(o *registry.PrepareOptions) { o.RegistryKind = "nexus" },
-		"Options.RegistryTokenFile":    func(o *registry.PrepareOptions) { o.RegistryTokenFile = s.Path("absent") },
+	for words, change := range map[string]func(*repositories.Options){
+		"Options.Config, Options.Plan": func(o *repositories.Options) { o.Config = "" },
+		"docker://":                    func(o *repositories.Options) { o.Mirror = "file://x" },
+		"harbor":                       func(o *repositories.Options) { o.RegistryKind = "nexus" },
+		"Options.RegistryTokenFile":    func(o *repositories.Options) { o.RegistryTokenFile = s.Path("absent") },
 	} {
 		_, err := prepare(change)
 		mirrortest.Refused(t, err, advice.Input, words)
