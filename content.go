@@ -3,10 +3,15 @@ package gantry
 import (
 	"cmp"
 	"strings"
+	"time"
+
+	"filippo.io/age"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 	"github.com/gantry-mirror/gantry/plan/selection"
 	"github.com/gantry-mirror/gantry/plan/trust"
 	"github.com/gantry-mirror/gantry/plan/updates"
@@ -112,3 +117,41 @@ func (c *Content) releases() updates.ReleaseTrust {
 }
 
 func (c *Content) images() trust.ImageTrust { return trust.ImageTrust{Policy: c.ImagePolicy} }
+
+// Blobs says which blobs of a destination a run asks for, or reads.
+type Blobs int
+
+const (
+	// SomeBlobs asks a registry for some blobs, different ones in each run.
+	SomeBlobs Blobs = iota
+	// EveryBlob asks a registry for every blob, and copies what is missing.
+	EveryBlob
+	// ReadBlobs reads every manifest and blob, and compares it with its digest.
+	ReadBlobs
+)
+
+// Keys sign and open disks. The zero value signs nothing and opens no encrypted disk.
+type Keys struct {
+	// Sign signs what is written.
+	Sign *sshsig.Key
+	// Trusted says whose signatures are accepted. Nil checks none of a disk that is read.
+	Trusted *sshsig.Policy
+	// Identities decrypt disks that are read.
+	Identities []age.Identity
+}
+
+// policy returns the policy for signatures, or nil.
+func (k *Keys) policy() *sshsig.Policy {
+	if k.Trusted == nil {
+		return nil
+	}
+	p := *k.Trusted
+	if p.Now.IsZero() {
+		p.Now = time.Now()
+	}
+	return &p
+}
+
+func (k *Keys) reading() archive.OpenOptions {
+	return archive.OpenOptions{Signatures: k.policy(), Identities: k.Identities}
+}
