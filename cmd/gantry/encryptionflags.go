@@ -10,7 +10,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/archive"
-	"github.com/gantry-mirror/gantry/pkg/archive/keys"
+	"github.com/gantry-mirror/gantry/pkg/site/keys"
 )
 
 // encryptFlags are the flags for encrypting an archive.

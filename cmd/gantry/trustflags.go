@@ -8,8 +8,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/archive"
-	"github.com/gantry-mirror/gantry/pkg/archive/keys"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/site/keys"
 )
 
 // trustFlags are the flags for the signatures that archives must have.

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/mirror/removal"
-	"github.com/gantry-mirror/gantry/pkg/archive/keys"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
+	"github.com/gantry-mirror/gantry/pkg/site/keys"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 	"github.com/gantry-mirror/gantry/plan/admission"
 	"github.com/gantry-mirror/gantry/plan/cluster"

@@ -20,10 +20,10 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
-	"github.com/gantry-mirror/gantry/pkg/archive/keys"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/site/keys"
 )
 
 func reading(read archive.OpenOptions) change {

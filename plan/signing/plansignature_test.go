@@ -9,9 +9,9 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/archive/keys"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/site/keys"
 	"github.com/gantry-mirror/gantry/plan/signing"
 )
 

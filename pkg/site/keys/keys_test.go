@@ -8,8 +8,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/archive/keys"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/site/keys"
 )
 
 // newSite returns a site without registries.

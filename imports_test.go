@@ -1,4 +1,4 @@
-package main_test
+package gantry_test
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -15,8 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The test is in this package because it checks what this program links. The rules are from
-// docs/design.md.
+// The rules are from docs/design.md.
 
 const module = "github.com/gantry-mirror/gantry"
 
@@ -35,109 +35,74 @@ type rule struct {
 	direct bool
 }
 
-// rooms are the packages of verbs and what they share, from the bottom to the top. A room imports only rooms
-// that stand before it.
-var rooms = []string{
-	"./pkg/env",
-	"./archive/keys",
-	"./archive/program",
-	"./archive/open",
-	"./pkg/workspace",
-	"./plan/selection",
-	"./plan/signing",
-	"./mirror/site",
-	"./plan/trust",
-	"./plan/gates",
-	"./pkg/release/updates",
-	"./mirror/copying",
-	"./mirror/pull",
-	"./pkg/release/query",
-	"./archive/extract",
-	"./archive/foreign",
-	"./archive/inspect",
-	"./archive/rebuild",
-	"./archive/serve",
-	"./pkg/cluster",
-	"./mirror/admission",
-	"./plan/planning",
-	"./pkg/config",
-	"./pkg/catalog/listing",
-	"./plan/explain",
-	"./pkg/cluster/operator",
-	"./pkg/cluster/check",
-	"./pkg/catalog/authoring",
-	"./pkg/registry",
-	"./mirror/removal",
-	"./mirror/mirroring",
-	"./mirror/verify",
-	"./mirror/report",
-	"./mirror/shards",
+// floors are the folders of the module, from the top to the bottom. A package imports only packages of its
+// own folder and of lower floors.
+var floors = [][]string{
+	{"cmd", "."},
+	{"mirror", "pkg/authoring", "pkg/cluster", "pkg/config", "pkg/registry"},
+	{"archive", "plan"},
+	{"pkg/site"},
+	{"pkg/archive", "pkg/mirror"},
+	{"pkg/env", "pkg/httpserver", "pkg/plan", "pkg/provision", "pkg/sqlite", "pkg/state"},
+	{"pkg/catalog", "pkg/delta", "pkg/platform", "pkg/remote", "pkg/signature"},
+	{"pkg/chart", "pkg/image", "pkg/imageset", "pkg/registrytest", "pkg/resources"},
+	{"pkg/diagram", "pkg/file", "pkg/reference", "pkg/release"},
+	{"pkg/advice", "pkg/metrics", "pkg/progress", "pkg/window"},
 }
 
-// below are the packages that must not import rooms.
-func below(more ...string) []string { return append(slices.Clone(rooms), more...) }
+// floorLimit is the maximum number of floors.
+const floorLimit = 10
+
+// verbs are the folders whose packages are verbs. They know no flags and no terminals.
+var verbs = []string{"./mirror/...", "./plan/...", "./archive/...", "./pkg/authoring/...", "./pkg/cluster/...", "./pkg/config/...", "./pkg/registry/..."}
 
 var rules = []rule{
-	// Imports point downward: cmd, then rooms, then pkg/airgap, then plan, mirror and archive, then the rest of
-	// pkg. Package airgap uses plan, mirror and archive, although it is below pkg.
-	{from: "./pkg/...", except: below("./pkg/airgap/..."), never: []string{"./plan/...", "./mirror/...", "./archive/...", "./pkg/airgap/...", "./cmd/..."}},
-	{from: "./pkg/airgap/...", never: rooms},
-	{from: "./plan/...", except: rooms, never: []string{"./mirror/...", "./archive/...", "./pkg/airgap/...", "./cmd/..."}},
-	{from: "./mirror/...", except: below("./mirror/mirrortest"), never: []string{"./archive/...", "./pkg/airgap/...", "./cmd/..."}},
-	{from: "./archive/...", except: rooms, never: []string{"./plan/...", "./mirror/...", "./pkg/airgap/...", "./cmd/..."}},
 	// The root package is what programs import. It does not depend on flags or terminals, and no
 	// package below imports it. Package view only renders.
 	{from: ".", never: []string{"./cmd/...", "github.com/spf13/...", "testing"}},
 	{from: ".", never: []string{"golang.org/x/term/..."}, direct: true},
-	{from: "./pkg/...", never: []string{"."}},
-	{from: "./plan/...", never: []string{"."}},
-	{from: "./mirror/...", never: []string{"."}},
-	{from: "./archive/...", never: []string{"."}},
 	{from: "./cmd/gantry/internal/view/...", never: []string{"github.com/spf13/...", "net/http/...", "./pkg/remote/...", "./pkg/remote/keychain/..."}, direct: true},
 	// The command turns flags into options and prints results. What it does is in rooms.
 	{from: "./cmd/gantry", never: []string{
 		"net/...",
-		"./pkg/airgap/...", "./pkg/state/...", "./pkg/image/layout/...", "./pkg/image/...", "./pkg/httpserver/catalogserver/...", "./pkg/httpserver/registryserver/...",
+		"./pkg/site/airgap/...", "./pkg/state/...", "./pkg/image/layout/...", "./pkg/image/...", "./pkg/httpserver/catalogserver/...", "./pkg/httpserver/registryserver/...",
 		"./pkg/reference/...", "./pkg/remote/registries/...",
-		"./pkg/catalog/graph/...", "./pkg/catalog/filter/...", "./pkg/catalog/validate/...", "./pkg/catalog/bundle/...", "./pkg/catalog/install/...", "./pkg/cluster/rbac/...",
-		"./pkg/release/update/...", "./pkg/release/payload/...", "./pkg/release/path/...", "./pkg/signature/cosign", "./pkg/signature/gpg", "./pkg/signature/policy", "./pkg/signature/registriesd", "./pkg/signature/stored", "./pkg/chart/...", "./plan/build/...",
+		"./pkg/catalog/graph/...", "./pkg/catalog/filter/...", "./pkg/catalog/validate/...", "./pkg/catalog/bundle/...", "./pkg/catalog/install/...", "./pkg/catalog/rbac/...",
+		"./pkg/platform/update/...", "./pkg/platform/payload/...", "./pkg/platform/path/...", "./pkg/signature/cosign", "./pkg/signature/gpg", "./pkg/signature/policy", "./pkg/signature/registriesd", "./pkg/signature/stored", "./pkg/chart/...", "./pkg/plan/build/...",
 	}, direct: true},
 	// Command lines are translated without a registry or a workspace.
 	{from: "./cmd/gantry/internal/ocmirror/...", never: []string{".", "./pkg/remote/...", "./pkg/state/...", "os"}, direct: true},
-	// Package airgap depends neither on flags nor on how its results are printed.
-	{from: "./pkg/airgap/...", never: []string{"./cmd/...", "github.com/spf13/..."}},
-	{from: "./pkg/airgap/...", never: []string{"./pkg/remote/...", "./pkg/imageset/...", "golang.org/x/term/..."}, direct: true},
+	// Package airgap depends neither on a registry nor on the configuration.
+	{from: "./pkg/site/airgap/...", never: []string{"./pkg/remote/...", "./pkg/imageset/...", "golang.org/x/term/..."}, direct: true},
 	// Planning does not access the network or the disk directly.
-	{from: "./plan/...", except: rooms, never: []string{"net/http/...", "os/exec", "./pkg/remote/...", "./pkg/remote/keychain/...", "./pkg/image/layout/...", "./pkg/state/..."}},
-	{from: "./plan/...", except: rooms, never: []string{"os", "path/filepath"}, direct: true},
+	{from: "./pkg/plan/...", never: []string{"net/http/...", "os/exec", "./pkg/remote/...", "./pkg/remote/keychain/...", "./pkg/image/layout/...", "./pkg/state/..."}},
+	{from: "./pkg/plan/...", never: []string{"os", "path/filepath"}, direct: true},
 	// Programs that only read plans do not link the code that makes them.
-	{from: "./plan", never: []string{"./plan/build/...", "./pkg/catalog/...", "./pkg/imageset/..."}},
-	{from: "./mirror/...", except: below("./mirror/mirrortest"), never: []string{"./plan/build/..."}},
+	{from: "./pkg/plan", never: []string{"./pkg/plan/build/...", "./pkg/catalog/...", "./pkg/imageset/..."}},
+	{from: "./pkg/mirror/...", never: []string{"./pkg/plan/build/..."}},
 	// Copying does not depend on catalogs, and archives do not depend on the kind of their content.
-	{from: "./mirror/...", except: below("./mirror/mirrortest"), never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "archive/tar"}, direct: true},
-	{from: "./archive/...", except: rooms, never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "./pkg/remote/..."}},
-	{from: "./pkg/catalog/...", except: rooms, never: []string{"net", "net/http/...", "os/exec", "./pkg/remote/...", "modernc.org/sqlite/..."}},
+	{from: "./pkg/mirror/...", never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "archive/tar"}, direct: true},
+	{from: "./pkg/archive/...", never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "./pkg/remote/..."}},
+	{from: "./pkg/catalog/...", never: []string{"net", "net/http/...", "os/exec", "./pkg/remote/...", "modernc.org/sqlite/..."}},
 	// Programs that decide what is mirrored get no credentials.
-	{from: "./pkg/gate", never: []string{"net/http/...", "./pkg/remote/keychain/...", "./pkg/remote/...", "./pkg/image/..."}},
-	// Rooms know neither flags nor terminals, and what every verb shares knows no verb.
-	{from: "./pkg/env", never: rooms[1:]},
-	{from: "./pkg/workspace", never: []string{"./pkg/airgap", "./pkg/resources/..."}, direct: true},
+	{from: "./plan/gates/gate", never: []string{"net/http/...", "./pkg/remote/keychain/...", "./pkg/remote/...", "./pkg/image/..."}},
+	{from: "./pkg/site/workspace", never: []string{"./pkg/site/airgap", "./pkg/resources/..."}, direct: true},
 	// What roles permit is decided without knowing what they are for.
 	{from: "./pkg/registry/doctor/...", never: []string{"./plan/...", "./mirror/...", "./pkg/catalog/...", "./pkg/state/..."}},
-	{from: "./pkg/registry/provision/...", never: []string{"./plan/...", "./mirror/...", "./pkg/catalog/...", "./pkg/state/..."}},
-	{from: "./pkg/cluster/rbac/...", never: []string{"net", "net/http/...", "os/exec", "./pkg/catalog/...", "./pkg/remote/..."}},
-	{from: "./pkg/cluster/rbac/...", never: []string{"os"}, direct: true},
+	{from: "./pkg/provision/...", never: []string{"./plan/...", "./mirror/...", "./pkg/catalog/...", "./pkg/state/..."}},
+	{from: "./pkg/catalog/rbac/...", never: []string{"net", "net/http/...", "os/exec", "./pkg/catalog/...", "./pkg/remote/..."}},
+	{from: "./pkg/catalog/rbac/...", never: []string{"os"}, direct: true},
 	// Update graphs are values. Finding paths in them needs no other data.
-	{from: "./pkg/release/picture/...", never: []string{"net/...", "os/exec", "./pkg/release/payload/...", "./pkg/release/update/..."}},
-	{from: "./pkg/release/path/...", never: []string{"net/...", "os/exec", "./pkg/release/payload/...", "./pkg/release/update/..."}},
+	{from: "./pkg/platform/picture/...", never: []string{"net/...", "os/exec", "./pkg/platform/payload/...", "./pkg/platform/update/..."}},
+	{from: "./pkg/platform/path/...", never: []string{"net/...", "os/exec", "./pkg/platform/payload/...", "./pkg/platform/update/..."}},
 	// The packages for platform releases do not depend on how their data is transferred.
-	{from: "./pkg/release/...", except: below("./pkg/release/releasetest"), never: []string{"net/http/...", "./pkg/remote/...", "./pkg/remote/keychain/...", "./pkg/catalog/..."}},
+	{from: "./pkg/platform/...", except: []string{"./pkg/platform/releasetest"}, never: []string{"net/http/...", "./pkg/remote/...", "./pkg/remote/keychain/...", "./pkg/catalog/..."}},
 	// Charts are read without a network, and rendered by another program.
 	{from: "./pkg/chart/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/remote/keychain/...", "./pkg/catalog/...", "./pkg/release/..."}},
 	{from: "./pkg/chart", never: []string{"os/exec"}},
 	// Files are described without reading them.
-	{from: "./pkg/fileartifact/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/remote/keychain/...", "./pkg/image/layout/..."}},
-	// The records of a mirror are a format; package mirror connects it to a registry.
+	{from: "./pkg/reference/fileartifact/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/remote/keychain/...", "./pkg/image/layout/..."}},
+	// The records of a mirror are a format; package site connects it to a registry.
 	{from: "./pkg/state/setrecord", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/image/layout/..."}, direct: true},
 	// What installers and runtimes read is made from values.
 	{from: "./pkg/resources/shardjob", never: []string{"os", "net/http/...", "./pkg/remote/...", "./pkg/state/..."}, direct: true},
@@ -150,9 +115,9 @@ var rules = []rule{
 	{from: "./pkg/state/shard", never: []string{"net/http/...", "./pkg/remote/...", "./plan/..."}},
 	{from: "./pkg/state/lease", never: []string{"net/http/...", "./pkg/remote/..."}},
 	// Archives of oc mirror are files.
-	{from: "./pkg/ocarchive", never: []string{"net/http/...", "./archive", "./plan/..."}},
+	{from: "./archive/ocarchive", never: []string{"net/http/...", "./archive", "./plan/..."}},
 	// Parity is computed from any files.
-	{from: "./archive/parity", never: []string{"net/http/...", "./archive"}},
+	{from: "./pkg/archive/parity", never: []string{"net/http/...", "./archive"}},
 	// Compressors know nothing of what they compress.
 	{from: "./pkg/delta/recompress/...", never: []string{"net/http/...", "./archive/...", "./pkg/delta", "./pkg/delta/packed"}},
 	{from: "./pkg/delta/packed", never: []string{"net/http/...", "./archive/...", "./pkg/delta"}},
@@ -162,7 +127,7 @@ var rules = []rule{
 	{from: "./pkg/diagram/...", never: []string{"./pkg/catalog/...", "./pkg/release/..."}},
 	// The program does not link these.
 	{from: "./cmd/gantry", never: []string{
-		"./pkg/registrytest/...", "./mirror/mirrortest", "./pkg/release/releasetest/...", "./pkg/chart/charttest/...", "testing", "net/http/httptest",
+		"./pkg/registrytest/...", "./mirror/mirrortest", "./pkg/platform/releasetest/...", "./pkg/chart/charttest/...", "testing", "net/http/httptest",
 		"github.com/google/go-containerregistry/pkg/registry", "github.com/google/go-containerregistry/pkg/authn",
 		"helm.sh/helm/...",
 		"github.com/containers/image/...", "go.podman.io/image/...",
@@ -180,22 +145,60 @@ type imported struct {
 	Module     *struct{ Path string }
 }
 
-// A graph maps import paths to packages.
-type graph map[string]imported
+// An importGraph maps import paths to packages.
+type importGraph map[string]imported
 
 func TestImports(t *testing.T) {
 	t.Parallel()
 	g := list(t, "./...")
 	all := slices.Clone(rules)
-	for i, room := range rooms {
-		if above := rooms[i+1:]; len(above) > 0 {
-			all = append(all, rule{from: room, never: above})
-		}
-		all = append(all, rule{from: room, never: []string{".", "./cmd/...", "github.com/spf13/...", "testing"}})
+	for _, verb := range verbs {
+		all = append(all, rule{from: verb, except: []string{"./mirror/mirrortest"}, never: []string{"github.com/spf13/...", "testing"}})
 	}
 	for _, problem := range g.check(all) {
 		t.Error(problem)
 	}
+}
+
+// TestFloors checks that imports run down only, from folder to folder.
+func TestFloors(t *testing.T) {
+	t.Parallel()
+	if len(floors) > floorLimit {
+		t.Errorf("there are %d floors, want at most %d", len(floors), floorLimit)
+	}
+	for _, problem := range list(t, "./...").checkFloors(floors) {
+		t.Error(problem)
+	}
+}
+
+// checkFloors returns a line for each import that does not run down, and for each package on no floor.
+func (g importGraph) checkFloors(floors [][]string) []string {
+	var problems []string
+	place := func(path string) (folder string, floor int) {
+		for i, folders := range floors {
+			for _, name := range folders {
+				if name == "." && path == module || name != "." && matches("./"+name+"/...", path) {
+					return name, i
+				}
+			}
+		}
+		return "", -1
+	}
+	for _, path := range slices.Sorted(maps.Keys(g)) {
+		if !matches("./...", path) {
+			continue
+		}
+		from, above := place(path)
+		if from == "" {
+			problems = append(problems, path+" is on no floor")
+		}
+		for _, imported := range g[path].Imports {
+			if to, below := place(imported); to != "" && to != from && below <= above {
+				problems = append(problems, fmt.Sprintf("%s must not import %s: %s is not below %s", path, imported, to, from))
+			}
+		}
+	}
+	return problems
 }
 
 func TestLinkedModules(t *testing.T) {
@@ -210,10 +213,9 @@ func TestLinkedModules(t *testing.T) {
 }
 
 // list reads packages and all their imports, without tests.
-func list(t *testing.T, pattern string) graph {
+func list(t *testing.T, pattern string) importGraph {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports,Module", pattern)
-	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -221,7 +223,7 @@ func list(t *testing.T, pattern string) graph {
 	if err != nil {
 		t.Fatalf("go list: %v\n%s", err, stderr.Bytes())
 	}
-	g := graph{}
+	g := importGraph{}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p imported
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
@@ -234,7 +236,7 @@ func list(t *testing.T, pattern string) graph {
 }
 
 // modules lists the modules of a graph, sorted.
-func (g graph) modules() []string {
+func (g importGraph) modules() []string {
 	var all []string
 	for _, p := range g {
 		if p.Module != nil {
@@ -247,7 +249,7 @@ func (g graph) modules() []string {
 
 // check returns a line for each broken rule, with the shortest chain of imports that breaks it, and
 // for each rule that matches no package.
-func (g graph) check(rules []rule) []string {
+func (g importGraph) check(rules []rule) []string {
 	var problems []string
 	for _, r := range rules {
 		var from []string
@@ -273,7 +275,7 @@ func (g graph) check(rules []rule) []string {
 }
 
 // chain finds the shortest chain of imports from a package to one that matches never.
-func (g graph) chain(from, never string, direct bool) []string {
+func (g importGraph) chain(from, never string, direct bool) []string {
 	before := map[string]string{from: ""}
 	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
@@ -314,7 +316,7 @@ func matches(pattern, path string) bool {
 
 func TestImportRulesCanBreak(t *testing.T) {
 	t.Parallel()
-	g := graph{}
+	g := importGraph{}
 	for from, to := range map[string][]string{
 		"pkg/a":      {"fmt", module + "/pkg/b"},
 		"pkg/b":      {module + "/plan"},
@@ -362,8 +364,34 @@ func TestImportRulesCanBreak(t *testing.T) {
 func TestModulesAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	m := func(path string) *struct{ Path string } { return &struct{ Path string }{path} }
-	g := graph{"a/x": {Module: m("a")}, "a/y": {Module: m("a")}, "b": {Module: m("b")}, "fmt": {}}
+	g := importGraph{"a/x": {Module: m("a")}, "a/y": {Module: m("a")}, "b": {Module: m("b")}, "fmt": {}}
 	if diff := cmp.Diff([]string{"a", "b"}, g.modules()); diff != "" {
 		t.Errorf("modules (-want +got):\n%s", diff)
+	}
+}
+
+func TestFloorsCanBreak(t *testing.T) {
+	t.Parallel()
+	g := importGraph{}
+	for from, to := range map[string][]string{
+		"/cmd/x": {module + "/a/one", module}, "": {module + "/a/one"}, "/a/one": {module + "/a/two", module + "/b", "fmt"}, "/a/two": nil,
+		"/b": {module + "/c"}, "/c": {module + "/a/two"}, "/d": nil, "fmt": {module + "/d"},
+	} {
+		if strings.HasPrefix(from, "/") || from == "" {
+			from = module + from
+		}
+		g[from] = imported{ImportPath: from, Imports: to}
+	}
+	want := []string{
+		"~/c must not import ~/a/two: a is not below c",
+		"~/cmd/x must not import ~: . is not below cmd",
+		"~/d is on no floor",
+	}
+	var got []string
+	for _, p := range g.checkFloors([][]string{{"cmd", "."}, {"a"}, {"b"}, {"c"}}) {
+		got = append(got, strings.ReplaceAll(p, module, "~"))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
