@@ -34,7 +34,7 @@ const (
 	scriptMirror = "mirror.example.com:5000"
 	scriptSource = "source.example.com"
 	// scriptUpdates is the host of the update service, graph data and signatures of the small
-	// releases of pkg/release/releasetest.
+	// releases of pkg/platform/releasetest.
 	scriptUpdates = "updates.example.com"
 	// scriptCharts is the host of a chart repository.
 	scriptCharts = "charts.example.com"

@@ -126,7 +126,7 @@ func TestPruneRefused(t *testing.T) {
 // that records are found with a limit of path components.
 func TestPruneOverlap(t *testing.T) {
 	t.Parallel()
-	mirrortest.Long(t) // package mirror/prune tests what stays, TestPruneWithArchives the verb
+	mirrortest.Long(t) // package pkg/mirror/prune tests what stays, TestPruneWithArchives the verb
 	s := prunable(t)
 	named := func(o *mirroring.Options) { o.Name = "imageset" }
 	// The first mirror had netcheck in site/tools/netcheck, and so has the second one below it.

@@ -19,7 +19,7 @@ type Job struct {
 	kept      map[string]string // why catalogs with missing images were not built again, by name
 }
 
-// A Reduce returns a plan without the packages whose images are missing, as build.Reduce of package plan/build does.
+// A Reduce returns a plan without the packages whose images are missing, as build.Reduce of package pkg/plan/build does.
 type Reduce func(ctx context.Context, p *plan.Plan) (*plan.Reduced, error)
 
 // NewJob returns the job of copying p. Packages that name images which p already misses are

@@ -10,7 +10,7 @@
 // registry that the archive is mirrored to.
 //
 // The package reads, writes, compares and explains plans, and makes parts of them (Without,
-// OnlyCatalogs, OnlyImages, OnlyReleases, Replace). Package plan/build makes the plan of a
+// OnlyCatalogs, OnlyImages, OnlyReleases, Replace). Package pkg/plan/build makes the plan of a
 // configuration. This package touches neither network nor disk, and does not link the packages for
 // catalogs.
 package plan

@@ -182,7 +182,7 @@ func offered(p *mirrortest.Platform, prefix string) {
 	p.Mirrored(config, p.Docker(prefix), func(o *mirroring.Options) { o.Workspace = p.Path(prefix) })
 }
 
-// TestPlatformMissing removes one thing from each mirror. The tests of pkg/release/proof cover everything else that may
+// TestPlatformMissing removes one thing from each mirror. The tests of plan/proof cover everything else that may
 // be missing.
 func TestPlatformMissing(t *testing.T) {
 	t.Parallel()
@@ -346,7 +346,7 @@ func TestPlatformKeys(t *testing.T) {
 // TestPlatformUnverified checks releases that were mirrored without signatures. The first of them has no keys, either.
 func TestPlatformUnverified(t *testing.T) {
 	t.Parallel()
-	mirrortest.Long(t) // pkg/release/proof tests the findings, TestPlatform the verb
+	mirrortest.Long(t) // plan/proof tests the findings, TestPlatform the verb
 	u := releasetest.Small()
 	u.Releases[0].Flaws.NoKeys = true
 	p := mirrortest.NewPlatform(t, u)

@@ -1,5 +1,5 @@
 // Package path plans how clusters are updated: from each installed version to one target, in the
-// update graph of the target's channel (pkg/release/graph), by updates that a cluster accepts.
+// update graph of the target's channel (pkg/platform/graph), by updates that a cluster accepts.
 //
 // Clusters only move up, one minor version at a time, and from 4.22 to 5.0. The best path is the
 // one with the fewest risks: first those that apply to every cluster, then those that a PromQL

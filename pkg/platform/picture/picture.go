@@ -1,5 +1,5 @@
 // Package picture turns an update graph of platform releases into a drawing: it takes what
-// pkg/release/graph read and returns what pkg/diagram draws.
+// pkg/platform/graph read and returns what pkg/diagram draws.
 //
 // A channel has up to two hundred releases and thousands of updates between them. A picture of all
 // of them would be unreadable, so releases and updates are folded.
