@@ -255,7 +255,7 @@ func TestConfiguredUpdateService(t *testing.T) {
 // realService serves the graphs of real channels from a folder beside the checkout. It skips the test without it.
 func realService(t *testing.T) *env.Env {
 	t.Helper()
-	const graphs = "../../../../shared/graphs"
+	const graphs = "../../../shared/graphs"
 	if _, err := os.Stat(graphs); err != nil {
 		t.Skip("there are no real graphs beside the checkout")
 	}

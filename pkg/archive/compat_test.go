@@ -9,7 +9,7 @@ import (
 // TestArchiveOfVersion0 checks that archives of version 0 can be opened and verified, alone and
 // with the archive they build on.
 func TestArchiveOfVersion0(t *testing.T) {
-	const dir = "../testdata/compat/v0/"
+	const dir = "../../testdata/compat/v0/"
 	for _, folders := range [][]string{{dir + "disk-1"}, {dir + "disk-2"}, {dir + "disk-1", dir + "disk-2"}} {
 		a, err := archive.Open(folders...)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // TestPlanOfVersion0 checks that a plan of version 0 is read, and that Write returns the same text.
 func TestPlanOfVersion0(t *testing.T) {
-	text, err := os.ReadFile("../testdata/compat/v0/plan.json")
+	text, err := os.ReadFile("../../testdata/compat/v0/plan.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestDigestTag(t *testing.T) {
 func TestWithDigestTags(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]int{"v0/plan.json": 2, "v1/plan.json": 0} {
-		text, err := os.ReadFile("../testdata/compat/" + file)
+		text, err := os.ReadFile("../../testdata/compat/" + file)
 		if err != nil {
 			t.Fatal(err)
 		}

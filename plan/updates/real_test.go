@@ -21,7 +21,7 @@ import (
 // it, which is sent only after the signature is verified.
 func TestReal415(t *testing.T) {
 	t.Parallel()
-	const shared = "../../../../shared"
+	const shared = "../../../shared"
 	graph, err := os.ReadFile(filepath.Join(shared, "graphs/recorded/amd64-stable-4.15.json"))
 	if err != nil {
 		t.Skip("there are no recorded graphs beside the checkout")

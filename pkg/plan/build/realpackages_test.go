@@ -21,7 +21,7 @@ func TestImagesOfRealPackages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads real data")
 	}
-	const dir = "../../../shared/catalogs"
+	const dir = "../../../../shared/catalogs"
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		t.Skip("the real catalogs are not next to the checkout")
 	}

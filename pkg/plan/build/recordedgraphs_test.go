@@ -29,7 +29,7 @@ func (r recorded) Graph(_ context.Context, _ release.Product, channel string, ar
 		file = "fast-4.18"
 	}
 	for _, folder := range r.folders {
-		f, err := os.Open("../../../shared/graphs/" + folder + "/" + string(arch) + "-" + file + ".json")
+		f, err := os.Open("../../../../shared/graphs/" + folder + "/" + string(arch) + "-" + file + ".json")
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -66,7 +66,7 @@ func TestRecordedChannels(t *testing.T) {
 		t.Skip("reads real data")
 	}
 	r := recorded{folders: []string{"derived", "recorded"}}
-	if _, err := os.Stat("../../../shared/graphs/derived"); err != nil {
+	if _, err := os.Stat("../../../../shared/graphs/derived"); err != nil {
 		t.Skip("the recorded graphs are not next to the checkout")
 	}
 	eus := [][]string{
@@ -160,7 +160,7 @@ func TestRecommendedAndConditionalUpdates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads real data")
 	}
-	text, err := os.ReadFile("../../../shared/graphs/recorded/amd64-stable-4.13.json")
+	text, err := os.ReadFile("../../../../shared/graphs/recorded/amd64-stable-4.13.json")
 	if err != nil {
 		t.Skip("the recorded graphs are not next to the checkout")
 	}

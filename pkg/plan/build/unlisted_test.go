@@ -190,7 +190,7 @@ func TestUnlistedImagesOfBundlesThatCannotBeRead(t *testing.T) {
 // at least the annotations.
 func TestUnlistedImagesOfRealCatalogs(t *testing.T) {
 	t.Parallel()
-	const dir = "../../../shared/catalogs"
+	const dir = "../../../../shared/catalogs"
 	packages, err := os.ReadDir(dir)
 	if err != nil {
 		t.Skip("no real catalogs beside the checkout")
