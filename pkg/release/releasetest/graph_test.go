@@ -2,8 +2,6 @@ package releasetest
 
 import (
 	"bytes"
-	"encoding/json"
-	"regexp"
 	"testing"
 
 	"github.com/blang/semver/v4"
@@ -89,15 +87,6 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestGraphOfUnknownChannel checks that the response for an unknown channel has empty lists.
-func TestGraphOfUnknownChannel(t *testing.T) {
-	t.Parallel()
-	text, err := small(t).Graph("stable-4.99", "amd64")
-	if err != nil || string(text) != `{"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}` {
-		t.Errorf("response %s, %v", text, err)
-	}
-}
-
 // TestGraphDataLeadsToGraph derives graphs from graph data and release metadata, without the
 // Definition, and compares them with the responses of the service: with updates blocked for one
 // architecture, several risks of one update, and updates that only the older release lists.
@@ -148,43 +137,5 @@ func TestGraphDataLeadsToGraph(t *testing.T) {
 		if diff := cmp.Diff(want, got[update]); diff != "" {
 			t.Errorf("risks of %s (-want +got):\n%s", update, diff)
 		}
-	}
-}
-
-// TestBlockedSources checks that the pattern of a blocked update matches only its sources.
-func TestBlockedSources(t *testing.T) {
-	t.Parallel()
-	re := regexp.MustCompile(Blocked{From: []string{"4.18.1", "4.18.2"}}.regexp())
-	for source, want := range map[string]bool{
-		"4.18.1+amd64": true, "4.18.2+multi": true, "4.18.10+amd64": false, "4.18.1": false, "4x18.1+amd64": false, "14.18.1+amd64": false,
-	} {
-		if got := re.MatchString(source); got != want {
-			t.Errorf("%s matches %s: %t, want %t", re, source, got, want)
-		}
-	}
-}
-
-// TestGroups checks that updates with the same risks are one group.
-func TestGroups(t *testing.T) {
-	t.Parallel()
-	text, err := small(t).Graph("fast-4.20", "amd64")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var a response
-	if err := json.Unmarshal(text, &a); err != nil {
-		t.Fatal(err)
-	}
-	want := []conditional{
-		{[]pair{{"4.18.1", "4.19.1"}, {"4.18.2", "4.19.1"}}, []risk{{
-			"https://issues.example.com/PausedPools", "PausedPools", "Machines of paused pools lose the network.",
-			[]rule{{"PromQL", &promQL{`max(cluster_paused_pools{_id=""})`}}},
-		}}},
-		{[]pair{{"4.19.1", "4.20.1"}}, []risk{{
-			"https://issues.example.com/SlowPulls", "SlowPulls", "Images with many layers are pulled slowly.", []rule{{Type: "Always"}},
-		}}},
-	}
-	if diff := cmp.Diff(want, a.Conditional); diff != "" {
-		t.Errorf("conditional updates (-want +got):\n%s", diff)
 	}
 }
