@@ -95,6 +95,15 @@ func (v vocabulary) words(names []string) []string {
 	return words
 }
 
+// heading returns the title of a graph, with its marks.
+func (v vocabulary) heading(g *Graph) string {
+	title := plain(g.Title)
+	if words := v.words(g.Marks); len(words) > 0 {
+		title += " (" + strings.Join(words, ", ") + ")"
+	}
+	return title
+}
+
 // tooltip returns the lines of a node's tooltip.
 func (n Node) tooltip(v vocabulary) []string {
 	lines := []string{plain(n.ID)}

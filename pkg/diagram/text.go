@@ -20,11 +20,7 @@ func writeText(w *bufio.Writer, d *Drawing) error {
 		}
 	}
 	for _, g := range d.Graphs {
-		title := plain(g.Title)
-		if words := v.words(g.Marks); len(words) > 0 {
-			title += " (" + strings.Join(words, ", ") + ")"
-		}
-		fmt.Fprintf(w, "\n%s\n", title)
+		fmt.Fprintf(w, "\n%s\n", v.heading(&g))
 		for _, note := range g.Notes {
 			fmt.Fprintf(w, "%s\n", plain(note))
 		}
