@@ -2,7 +2,6 @@ package graph
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -256,60 +255,4 @@ func FuzzRead(f *testing.F) {
 			t.Error("written again, it is different")
 		}
 	})
-}
-
-// large returns the JSON of a graph with 10,000 nodes and 500,000 updates, a quarter of them
-// conditional.
-func large(b *testing.B) []byte {
-	var out graphJSON
-	out.Version = 1
-	const n = 10_000
-	for i := range n {
-		v := fmt.Sprintf("4.%d.%d", i/100, i%100)
-		out.Nodes = append(out.Nodes, nodeJSON{v, "quay.io/example/release@sha256:" + fmt.Sprintf("%064x", i), map[string]string{URLKey: "https://example.com/" + v}})
-	}
-	for r := range 100 {
-		out.Conditional = append(out.Conditional, groupJSON{Risks: []riskJSON{{Name: fmt.Sprint("Risk", r), Rules: []ruleJSON{{Type: Always}}}}})
-	}
-	for i := range n {
-		for j := 1; j <= 50; j++ {
-			to := (i + j) % n
-			if j%4 == 0 {
-				c := &out.Conditional[i%100]
-				c.Edges = append(c.Edges, pairJSON{out.Nodes[i].Version, out.Nodes[to].Version})
-			} else {
-				out.Edges = append(out.Edges, [2]int32{int32(i), int32(to)})
-			}
-		}
-	}
-	raw, err := json.Marshal(out)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return raw
-}
-
-func BenchmarkRead(b *testing.B) {
-	raw := large(b)
-	b.SetBytes(int64(len(raw)))
-	b.ReportAllocs()
-	for b.Loop() {
-		g, err := Read(bytes.NewReader(raw))
-		if err != nil || len(g.edges) != 500_000 {
-			b.Fatal(len(g.edges), err)
-		}
-	}
-}
-
-func BenchmarkWrite(b *testing.B) {
-	g, err := Read(bytes.NewReader(large(b)))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := g.Write(io.Discard); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
