@@ -75,9 +75,7 @@ func (a *Archive) load(sequence int) error {
 	for _, n := range unlisted(lists, a.seriesOf(lists, newest)) {
 		newest = max(newest, n)
 	}
-	if sequence == 0 {
-		sequence = newest
-	}
+	sequence = cmp.Or(sequence, newest)
 	if sequence == 0 {
 		return fmt.Errorf("opening the archive in %s: %w", a.dirNames(), whyNotFound(lists))
 	}

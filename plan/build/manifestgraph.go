@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -185,10 +186,7 @@ func absentChild(err error, child ocispec.Descriptor) error {
 	if !errors.Is(err, fs.ErrNotExist) || errors.As(err, &inner) {
 		return err
 	}
-	name := strings.Join(platformsOf([]ocispec.Descriptor{child}), "")
-	if name == "" {
-		name = "attachment " + string(child.Digest)
-	}
+	name := cmp.Or(strings.Join(platformsOf([]ocispec.Descriptor{child}), ""), "attachment "+string(child.Digest))
 	return &absentChildError{name, err}
 }
 

@@ -1,6 +1,7 @@
 package author
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -96,10 +97,7 @@ func exists(p *catalog.Package, t Target) error {
 	default:
 		return nil
 	}
-	hint := suggest.Phrase(name, names)
-	if hint == "" {
-		hint = "it has " + strings.Join(names, ", ")
-	}
+	hint := cmp.Or(suggest.Phrase(name, names), "it has "+strings.Join(names, ", "))
 	return fmt.Errorf("package %q has no %s %q; %s", p.Name, kind, name, hint)
 }
 
