@@ -70,8 +70,7 @@ func TestEveryBitCounts(t *testing.T) {
 			bit := random.Int64N(int64(len(text)) * 8)
 			undo := alter(t, filepath.Join(dir, name), flip(bit))
 			err := inspect(t, dir)
-			var damage *DamageError
-			if !errors.As(err, &damage) {
+			if damage, ok := errors.AsType[*DamageError](err); !ok {
 				t.Errorf("%s, bit %d: %v", name, bit, err)
 			} else if file := damage.Damage[0].File; len(damage.Damage) != 1 || file != name && !strings.Contains(name, ".json") {
 				t.Errorf("%s, bit %d: it is said to be %v", name, bit, damage)

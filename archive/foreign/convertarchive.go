@@ -138,8 +138,7 @@ func writeConverted(ctx context.Context, e *env.Env, c *convert.Conversion, from
 		moved.Add(desc.Size)
 	}
 	stop()
-	var corrupt *layout.CorruptError
-	if errors.As(err, &corrupt) {
+	if _, ok := errors.AsType[*layout.CorruptError](err); ok {
 		return advice.New(advice.Mismatch, copyHint, "the archive of oc mirror is damaged: %w", err)
 	}
 	if err != nil {

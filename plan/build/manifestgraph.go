@@ -151,8 +151,7 @@ func (g *manifestGraph) resolve(ctx context.Context, w *imageRequest, desc ocisp
 	none := &platformError{requested: platformNames(w.platforms), available: platformsOf(n.children)}
 	for _, c := range children {
 		err := g.resolve(ctx, w, c, depth+1)
-		var inner *platformError
-		if errors.As(err, &inner) {
+		if inner, ok := errors.AsType[*platformError](err); ok {
 			none.available = slices.Concat(none.available, inner.available)
 			continue
 		}

@@ -322,8 +322,7 @@ func TestPlanUnavailablePlatforms(t *testing.T) {
   - name: quay.io/org/plain:v1
     platforms: [{os: linux, architecture: arm64}]
 `), "x", w.sources(), Options{})
-	var input *advice.Error
-	if !errors.As(err, &input) {
+	if _, ok := errors.AsType[*advice.Error](err); !ok {
 		t.Fatalf("Plan = %v, want an advice.Error", err)
 	}
 	for _, want := range []string{

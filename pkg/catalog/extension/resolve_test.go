@@ -26,7 +26,7 @@ func content(t *testing.T, lines ...string) *catalog.Catalog {
 		}
 		channel, entries, _ := strings.Cut(line, ": ")
 		var list []string
-		for _, entry := range strings.Fields(entries) {
+		for entry := range strings.FieldsSeq(entries) {
 			name, replaces, _ := strings.Cut(entry, "<")
 			list = append(list, fmt.Sprintf(`{"name":%q,"replaces":%q}`, name, replaces))
 			if _, version, ok := strings.Cut(name, ".v"); ok && !seen[name] {

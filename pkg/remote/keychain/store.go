@@ -139,8 +139,7 @@ func encode(v any, indent string) ([]byte, error) {
 
 // pathless returns err without the path, which the message already contains.
 func pathless(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
 	}
 	return err
