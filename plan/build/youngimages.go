@@ -1,9 +1,9 @@
 package build
 
 import (
-	"slices"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"

@@ -1,11 +1,11 @@
 package bundle
 
 import (
-	"slices"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 

@@ -1,8 +1,8 @@
 package graph
 
 import (
-	"slices"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"slices"
 )
 
 // Step returns the update that OLM makes automatically, false if it makes none.

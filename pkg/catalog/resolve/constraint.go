@@ -1,11 +1,11 @@
 package resolve
 
 import (
-	"slices"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 

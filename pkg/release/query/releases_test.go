@@ -2,8 +2,6 @@ package query_test
 
 import (
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -250,26 +248,4 @@ func TestConfiguredUpdateService(t *testing.T) {
 	if hints := advice.Hints(err); !slices.Contains(hints, `did you mean "stable-4.20"?`) {
 		t.Errorf("the hints do not name the channel of the configuration: %q", hints)
 	}
-}
-
-// realService serves the graphs of real channels from a folder beside the checkout. It skips the test without it.
-func realService(t *testing.T) *env.Env {
-	t.Helper()
-	const graphs = "../../../../shared/graphs"
-	if _, err := os.Stat(graphs); err != nil {
-		t.Skip("there are no real graphs beside the checkout")
-	}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name := filepath.Base(r.FormValue("arch") + "-" + r.FormValue("channel") + ".json")
-		w.Header().Set("Content-Type", "application/json")
-		for _, dir := range []string{"derived", "recorded"} {
-			if text, err := os.ReadFile(filepath.Join(graphs, dir, name)); err == nil {
-				_, _ = w.Write(text)
-				return
-			}
-		}
-		_, _ = w.Write([]byte(`{"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}`))
-	}))
-	t.Cleanup(s.Close)
-	return mirrortest.UpdateEnv(t, s.URL+"/graph")
 }

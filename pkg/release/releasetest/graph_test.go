@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/blang/semver/v4"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -39,52 +38,6 @@ func servedGraph(t *testing.T, w *Platform, channel string, arch release.Arch) *
 		t.Fatalf("reading %s: %v", text, err)
 	}
 	return g
-}
-
-func TestGraph(t *testing.T) {
-	t.Parallel()
-	w := small(t)
-	none := []string{}
-	paused, slow := []string{"PausedPools"}, []string{"SlowPulls"}
-	for _, tc := range []struct {
-		channel string
-		arch    release.Arch
-		nodes   int
-		want    map[string][]string
-	}{
-		{"fast-4.20", "amd64", 6, map[string][]string{
-			"4.18.1 4.18.2": none, "4.18.1 4.19.1": paused, "4.18.2 4.19.1": paused, "4.18.1 4.19.2": none, "4.18.2 4.19.2": none,
-			"4.19.1 4.19.2": none, "4.19.1 4.20.1": slow, "4.19.2 4.20.1": none, "4.19.2 4.20.2": none, "4.20.1 4.20.2": none,
-		}},
-		{"eus-4.20", "amd64", 5, map[string][]string{
-			"4.18.1 4.18.2": none, "4.18.1 4.19.2": none, "4.18.2 4.19.2": none, "4.19.2 4.20.1": none, "4.19.2 4.20.2": none, "4.20.1 4.20.2": none,
-		}},
-		{"stable-4.18", "amd64", 2, map[string][]string{"4.18.1 4.18.2": none}},
-		{"fast-4.20", release.Multi, 2, map[string][]string{"4.20.1 4.20.2": none}},
-	} {
-		g := servedGraph(t, w, tc.channel, tc.arch)
-		if diff := cmp.Diff(tc.want, updatesOf(t, g)); diff != "" || len(g.Nodes) != tc.nodes {
-			t.Errorf("%s %s: %d nodes, updates (-want +got):\n%s", tc.channel, tc.arch, len(g.Nodes), diff)
-		}
-	}
-	g := servedGraph(t, w, "fast-4.20", release.Multi)
-	i, ok := g.Find(semver.MustParse("4.20.1"))
-	if !ok {
-		t.Fatal("4.20.1 is not in the graph")
-	}
-	p := w.Payload("4.20.1-multi")
-	if diff := cmp.Diff(map[string]string{
-		"url":                               "https://errata.example.com/2025/4.20.1",
-		"release.openshift.io/architecture": "multi",
-		"io.openshift.upgrades.graph.release.channels":      "eus-4.20,fast-4.20,stable-4.20",
-		"io.openshift.upgrades.graph.release.manifestref":   p.Digest.String(),
-		"io.openshift.upgrades.graph.previous.remove_regex": "^(4[.]19[.]1)[+].*$",
-	}, g.Nodes[i].Metadata); diff != "" {
-		t.Errorf("metadata (-want +got):\n%s", diff)
-	}
-	if g.Nodes[i].Payload != p.Reference() {
-		t.Errorf("payload %s, want %s", g.Nodes[i].Payload, p.Reference())
-	}
 }
 
 // TestGraphDataLeadsToGraph derives graphs from graph data and release metadata, without the

@@ -4,16 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/google/go-cmp/cmp"
-	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -199,82 +195,4 @@ func FuzzConfiguration(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestReal verifies published signatures with the key that payloads contain.
-func TestReal(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "..", "shared", "releases")
-	read := func(name string) []byte {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Skipf("no real signatures: %v", err)
-		}
-		return text
-	}
-	trust, err := Configuration(read("keys/0000_90_cluster-update-keys_configmap.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	known, err := BuiltIn(release.OCP)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(known.Keyrings[0].Fingerprints(), trust.Keyrings[0].Fingerprints()); diff != "" {
-		t.Errorf("the payload has other keys than Gantry: %s", diff)
-	}
-	const v4150 = digest.Digest("sha256:0da6316466d60a3a4535d5fed3589feb0391989982fba59d47d4c729912d6363")
-	const v3 = digest.Digest("sha256:e3f12513a4b22a2d7c0e7c9207f52128113758d9d68c7d06b11a0ac7672966f7")
-	body, old := read("signatures/"+path(v4150, 1)), read("signatures/"+path(v3, 1))
-	for _, keyrings := range [][]Keyring{known.Keyrings, trust.Keyrings} {
-		if err := verifyOne(body, v4150, keyrings, time.Now()); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := verifyOne(body, v3, known.Keyrings, time.Now()); err == nil || !strings.Contains(err.Error(), "another image") {
-		t.Error(err)
-	}
-	if err := verifyOne(body, v4150, []Keyring{signers()[0].keyring}, time.Now()); err == nil || !strings.Contains(err.Error(), "key 199E2F91FD431D51, which is not in keyring first") {
-		t.Error(err)
-	}
-	t.Run("version 3", func(t *testing.T) {
-		if _, err := clusterAccepts(old, redhat, v3, time.Now()); err != nil {
-			t.Skipf("no real signature of version 3: %v", err)
-		}
-		if err := verifyOne(old, v3, known.Keyrings, time.Now()); err == nil || !strings.Contains(err.Error(), "version 3") {
-			t.Error(err)
-		}
-	})
-	whole, err := readMessage(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, _, err := whole.verify(known.Keyrings[0], time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(body); i += 7 {
-		broken := slices.Clone(body)
-		broken[i]++
-		m, err := readMessage(broken)
-		if err != nil {
-			continue
-		}
-		content, _, err := m.verify(known.Keyrings[0], time.Now())
-		if err == nil && !bytes.Equal(content, want) {
-			t.Errorf("byte %d: accepted %s", i, content)
-		}
-	}
-	all, err := filepath.Abs(filepath.Join(dir, "signatures"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := Collect(t.Context(), nil, []string{"file://" + filepath.ToSlash(all)}, v4150, known.Keyrings, time.Now())
-	if err != nil || len(got) != 1 {
-		t.Fatal(got, err)
-	}
-	s := got[0]
-	if s.Key != "567E347AD0044ADE55BA8A5F199E2F91FD431D51" || s.Reference != "quay.io/openshift-release-dev/ocp-release:4.15.0-x86_64" ||
-		!s.Created.Equal(time.Date(2024, 2, 26, 16, 0, 12, 0, time.UTC)) || !bytes.Equal(s.Body, body) {
-		t.Errorf("%s by %s on %s", s.Reference, s.Key, s.Created)
-	}
 }
