@@ -215,11 +215,11 @@ func (t *tree) words(node int) string {
 		part, names := plain(k.kind), from[k]
 		switch {
 		case k.label == "":
-			part += " " + few(names, named)
+			part += " " + Few(names, named)
 		case len(names) <= named:
 			part += " " + plain(k.label) + " (" + strings.Join(names, ", ") + ")"
 		default:
-			part += " " + plain(k.label) + " (" + count(len(names)) + ")"
+			part += " " + plain(k.label) + " (" + Count(len(names)) + ")"
 		}
 		parts = append(parts, part)
 	}

@@ -266,9 +266,9 @@ func (g *manifestGraph) parse(desc ocispec.Descriptor, raw []byte) (*parsedManif
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	intern(g.texts, &n.mediaType)
+	plan.Share(g.texts, &n.mediaType)
 	for i := range n.blobs {
-		intern(g.texts, &n.blobs[i].Digest)
+		plan.Share(g.texts, &n.blobs[i].Digest)
 	}
 	return n, nil
 }
@@ -298,16 +298,6 @@ func platformsOf(children []ocispec.Descriptor) []string {
 		}
 	}
 	return names
-}
-
-// intern replaces *s by the equal text in same, or adds it there.
-func intern[S ~string](same map[string]string, s *S) {
-	text, ok := same[string(*s)]
-	if !ok {
-		text = string(*s)
-		same[text] = text
-	}
-	*s = S(text)
 }
 
 // recording returns sources that add every manifest that is read to the graph, so that the graph

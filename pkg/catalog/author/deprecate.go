@@ -107,7 +107,7 @@ type entry struct {
 }
 
 func newDeprecations(pkg string, ref reference, message string) (*catalog.Meta, error) {
-	raw, err := marshal(struct {
+	raw, err := catalog.Marshal(struct {
 		Schema  string  `json:"schema"`
 		Package string  `json:"package"`
 		Entries []entry `json:"entries"`
@@ -127,7 +127,7 @@ func withEntry(d *catalog.Deprecations, at int, ref reference, message string) (
 	if err := json.Unmarshal(d.Meta.Raw, &object); err != nil {
 		return nil, fmt.Errorf("reading the deprecations of package %q: %w", d.Package, err)
 	}
-	raw, err := marshal(entry{ref, message})
+	raw, err := catalog.Marshal(entry{ref, message})
 	if err != nil {
 		return nil, fmt.Errorf("writing the deprecations of package %q: %w", d.Package, err)
 	}

@@ -1,10 +1,8 @@
 package catalogserver
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -149,13 +147,14 @@ func makeCSV(e channelEntry, excerpt []byte) (string, error) {
 		made.Spec.Icon = []*icon{e.pkg.icon}
 	}
 	if len(made.Spec.Description) == 0 || string(made.Spec.Description) == `""` {
-		description, err := marshal(e.pkg.description)
+		description, err := catalog.Marshal(e.pkg.description)
 		if err != nil {
 			return "", err
 		}
-		made.Spec.Description = json.RawMessage(description)
+		made.Spec.Description = description
 	}
-	return marshal(made)
+	text, err := catalog.Marshal(made)
+	return string(text), err
 }
 
 // csvImages returns related images in the format of a ClusterServiceVersion.
@@ -165,15 +164,4 @@ func csvImages(images []catalog.RelatedImage) []csvImage {
 		list[i] = csvImage(image)
 	}
 	return list
-}
-
-// marshal returns JSON without HTML escapes, which would make version ranges unreadable.
-func marshal(value any) (string, error) {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(text.String(), "\n"), nil
 }
