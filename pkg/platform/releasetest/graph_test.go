@@ -1,0 +1,94 @@
+package releasetest
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/platform/graph"
+	"github.com/gantry-mirror/gantry/pkg/platform/graphdata"
+	"github.com/gantry-mirror/gantry/pkg/release"
+)
+
+// updatesOf lists the updates of a graph, with the names of their risks.
+func updatesOf(t *testing.T, g *graph.Graph) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	for i, n := range g.Nodes {
+		for _, e := range g.From(i) {
+			risks := []string{}
+			for _, r := range g.Risks(e) {
+				risks = append(risks, r.Name)
+			}
+			all[n.Version.String()+" "+g.Nodes[e.To].Version.String()] = risks
+		}
+	}
+	return all
+}
+
+func servedGraph(t *testing.T, w *Platform, channel string, arch release.Arch) *graph.Graph {
+	t.Helper()
+	text, err := w.Graph(channel, arch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := graph.Read(bytes.NewReader(text))
+	if err != nil {
+		t.Fatalf("reading %s: %v", text, err)
+	}
+	return g
+}
+
+// TestGraphDataLeadsToGraph derives graphs from graph data and release metadata, without the
+// Definition, and compares them with the responses of the service: with updates blocked for one
+// architecture, several risks of one update, and updates that only the older release lists.
+func TestGraphDataLeadsToGraph(t *testing.T) {
+	t.Parallel()
+	u := Small()
+	u.Releases[3].Next = []string{"4.20.2"}
+	u.Releases[5].Previous = []string{"4.19.1", "4.20.1"}
+	u.Blocked = append(u.Blocked,
+		Blocked{To: "4.19.1", From: []string{"4.18.2"}, Name: "AllLost", Message: "All.", URL: "https://issues.example.com/AllLost"},
+		Blocked{To: "4.20.2+multi", From: []string{"4.20.1"}, Name: "MultiOnly", Message: "Multi.", URL: "https://issues.example.com/MultiOnly", PromQL: "vector(1)"},
+		Blocked{To: "4.20.1", From: []string{"4.19.1"}})
+	w := newFixture(t, u)
+	data, err := graphdata.Read(bytes.NewReader(w.GraphData()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var releases []graphdata.Release
+	for _, p := range w.Payloads {
+		releases = append(releases, graphdata.Release{
+			Version: p.Version, Arch: p.Arch, Payload: p.Reference(), Previous: p.Previous, Next: p.Next, Metadata: p.metadata(),
+		})
+	}
+	for channel := range u.Channels {
+		for _, arch := range []release.Arch{"amd64", release.Multi} {
+			served := servedGraph(t, w, channel, arch)
+			if len(served.Nodes) == 0 {
+				continue
+			}
+			derived, err := data.Graph(releases, channel, arch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(updatesOf(t, derived), updatesOf(t, served)); diff != "" {
+				t.Errorf("%s %s: updates (-derived +served):\n%s", channel, arch, diff)
+			}
+			for i, n := range served.Nodes {
+				if diff := cmp.Diff(derived.Nodes[i].Metadata, n.Metadata); diff != "" {
+					t.Errorf("%s %s %s: metadata (-derived +served):\n%s", channel, arch, n.Version, diff)
+				}
+			}
+		}
+	}
+	got := updatesOf(t, servedGraph(t, w, "fast-4.20", "amd64"))
+	for update, want := range map[string][]string{
+		"4.18.2 4.19.1": {"AllLost", "PausedPools"}, "4.19.2 4.20.2": {}, "4.20.1 4.20.2": {}, "4.19.1 4.20.1": {"SlowPulls"},
+	} {
+		if diff := cmp.Diff(want, got[update]); diff != "" {
+			t.Errorf("risks of %s (-want +got):\n%s", update, diff)
+		}
+	}
+}
