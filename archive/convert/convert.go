@@ -89,8 +89,7 @@ func (c *Conversion) configuration() (*imageset.Config, error) {
 		return nil, err
 	}
 	config, err := imageset.Parse(path, text)
-	var problem *imageset.Error
-	if errors.As(err, &problem) {
+	if _, ok := errors.AsType[*imageset.Error](err); ok {
 		c.note(fmt.Sprintf("the configuration %s in the archive cannot be read, so that its catalogs are images like others: %v", path, err))
 		return &imageset.Config{}, nil
 	}

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -112,16 +113,11 @@ func (n *names) addCatalog(op *imageset.Operator, links map[ocarchive.Name]diges
 		dir, _ := plan.SplitLayout(op.Catalog)
 		ref, component, tag = reference.Reference{Path: path.Base(dir), Tag: "latest"}, path.Base(dir), "latest"
 	}
-	if repository == "" {
-		repository = ref.Path
-	}
+	repository = cmp.Or(repository, ref.Path)
 	if tag == "" {
 		tag = ref.Tag
 	}
-	original := ref.Digest
-	if original == "" {
-		original = links[ocarchive.Name{Repository: repository, Tag: tag}]
-	}
+	original := cmp.Or(ref.Digest, links[ocarchive.Name{Repository: repository, Tag: tag}])
 	selection, err := json.Marshal(op)
 	if err != nil {
 		return err
@@ -293,10 +289,7 @@ func (n *names) isCatalog(repository string) bool {
 // sourceOf returns the reference of an image that nothing names. Other images of its repository may tell the
 // registry.
 func (n *names) sourceOf(t ocarchive.Tag) string {
-	host := n.hosts[t.Repository]
-	if host == "" {
-		host = unknownRegistry
-	}
+	host := cmp.Or(n.hosts[t.Repository], unknownRegistry)
 	repository := host + "/" + t.Repository
 	if t.Repository == plan.ComponentRepository && host != unknownRegistry {
 		repository = componentSource

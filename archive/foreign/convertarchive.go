@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,9 +79,7 @@ func ConvertArchive(ctx context.Context, o ConvertArchiveOptions) (*ConvertedArc
 	if to == "" {
 		return nil, env.InputHint("name a folder", "Options.To: no folder for the archive")
 	}
-	if o.Name == "" {
-		o.Name = ConvertedName
-	}
+	o.Name = cmp.Or(o.Name, ConvertedName)
 	from, err := ocarchive.Open(dirs...)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, env.InputHint("name the folder with mirror_000001.tar, or with the cache of oc mirror (--cache-dir)", "%w", err)
@@ -139,8 +138,7 @@ func writeConverted(ctx context.Context, e *env.Env, c *convert.Conversion, from
 		moved.Add(desc.Size)
 	}
 	stop()
-	var corrupt *layout.CorruptError
-	if errors.As(err, &corrupt) {
+	if _, ok := errors.AsType[*layout.CorruptError](err); ok {
 		return advice.New(advice.Mismatch, copyHint, "the archive of oc mirror is damaged: %w", err)
 	}
 	if err != nil {

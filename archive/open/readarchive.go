@@ -18,8 +18,7 @@ func Read(ctx context.Context, e *env.Env, have *archive.Archive) ([]archive.Dam
 	})
 	err := have.Verify(ctx, func(n int64) { done.Add(n) })
 	stop()
-	var damage *archive.DamageError
-	if errors.As(err, &damage) {
+	if damage, ok := errors.AsType[*archive.DamageError](err); ok {
 		return damage.Damage, nil
 	}
 	return nil, err

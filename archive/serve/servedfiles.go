@@ -38,7 +38,7 @@ func readServed(dir string) (files []resources.File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range strings.Fields(string(text)) {
+	for name := range strings.FieldsSeq(string(text)) {
 		if text, err := regular.Read(root, name, maxServed); err == nil && filepath.IsLocal(name) {
 			files = append(files, resources.File{Name: name, Text: text})
 		}

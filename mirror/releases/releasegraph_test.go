@@ -91,27 +91,3 @@ func TestReleaseGraphPaths(t *testing.T) {
 		}
 	}
 }
-
-func TestRealReleaseGraph(t *testing.T) {
-	t.Parallel()
-	e := realService(t)
-	for all, want := range map[bool]string{
-		false: "161 releases and 6707 updates, 3284 of them conditional.\nConsecutive releases are folded into 6 boxes.",
-		true:  "161 releases and 6707 updates, 3284 of them conditional.\n",
-	} {
-		d, _, err := releases.ReleaseGraph(t.Context(), releases.ReleaseGraphOptions{Env: e, Channel: "stable-4.16", All: all})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var text, svg bytes.Buffer
-		if err := diagram.Write(&text, d, diagram.Text); err != nil {
-			t.Fatal(err)
-		}
-		if err := diagram.Write(&svg, d, diagram.SVG); err != nil {
-			t.Fatal(err)
-		}
-		if n := strings.Count(svg.String(), `class="node`); !strings.Contains(text.String(), want) || all != (n >= 161) {
-			t.Errorf("all %v: %d boxes\n%.300s", all, n, text.String())
-		}
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -209,9 +210,7 @@ func (l *ReleaseManifestList) WriteFiles(dir string) ([]string, error) {
 		m := &l.Manifests[i]
 		files[m.File] = append(files[m.File], m.document()...)
 	}
-	for name, text := range l.files {
-		files[name] = text
-	}
+	maps.Copy(files, l.files)
 	var names []string
 	for name := range files {
 		if !filepath.IsLocal(name) || filepath.Base(name) != name || strings.ContainsAny(name, `\:`) {

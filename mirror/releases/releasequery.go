@@ -1,6 +1,7 @@
 package releases
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,9 +108,7 @@ type releaseClient struct {
 
 // newReleaseClient validates a query, reads its configuration and makes the client for its service.
 func newReleaseClient(e *env.Env, q *ReleaseQuery) (*releaseClient, error) {
-	if q.Product == "" {
-		q.Product = release.OCP
-	}
+	q.Product = cmp.Or(q.Product, release.OCP)
 	if err := q.validate(); err != nil {
 		return nil, err
 	}

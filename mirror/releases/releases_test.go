@@ -2,8 +2,6 @@ package releases_test
 
 import (
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -249,57 +247,5 @@ func TestConfiguredUpdateService(t *testing.T) {
 	mirrortest.Refused(t, err, advice.Input, "gantry list releases --version 4.21 --channels lists those that exist")
 	if hints := advice.Hints(err); !slices.Contains(hints, `did you mean "stable-4.20"?`) {
 		t.Errorf("the hints do not name the channel of the configuration: %q", hints)
-	}
-}
-
-// realService serves the graphs of real channels from a folder beside the checkout. It skips the test without it.
-func realService(t *testing.T) *env.Env {
-	t.Helper()
-	const graphs = "../../../shared/graphs"
-	if _, err := os.Stat(graphs); err != nil {
-		t.Skip("there are no real graphs beside the checkout")
-	}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name := filepath.Base(r.FormValue("arch") + "-" + r.FormValue("channel") + ".json")
-		w.Header().Set("Content-Type", "application/json")
-		for _, dir := range []string{"derived", "recorded"} {
-			if text, err := os.ReadFile(filepath.Join(graphs, dir, name)); err == nil {
-				_, _ = w.Write(text)
-				return
-			}
-		}
-		_, _ = w.Write([]byte(`{"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}`))
-	}))
-	t.Cleanup(s.Close)
-	return mirrortest.UpdateEnv(t, s.URL+"/graph")
-}
-
-func TestRealReleases(t *testing.T) {
-	t.Parallel()
-	e := realService(t)
-	got, err := releases.Releases(t.Context(), releases.ReleasesOptions{Env: e, Version: "4.20", Channels: true, Arch: []string{"amd64", "multi"}})
-	if diff := cmp.Diff([]string{"stable-4.20 amd64 4.20.33 124", "stable-4.20 multi 4.20.33 124", "eus-4.20 amd64 4.20.33 124"}, listed(got)); err != nil || diff != "" {
-		t.Errorf("%v, %s", err, diff)
-	}
-	risks := func(channel, from, to string) ([]string, error) {
-		l, err := releases.Releases(t.Context(), releases.ReleasesOptions{Env: e, Channel: channel, ReleaseQuery: releases.ReleaseQuery{From: []string{from}, To: to}})
-		var all []string
-		if l == nil {
-			return nil, err
-		}
-		for _, h := range l.Channels[0].Path.Hops {
-			for _, r := range h.Risks {
-				all = append(all, h.From+" -> "+h.To+" "+r.Name+" "+r.Rules[0].Type)
-			}
-		}
-		return all, err
-	}
-	found, err := risks("eus-4.20", "4.18.20", "4.20.5")
-	mirrortest.Refused(t, err, advice.Input, "it can update to 4.20.3 and 4.20.8 with risks for some clusters, and to 4.19.41 and 4.20.20, and at most to 4.20.33, without risks to accept")
-	if !slices.Contains(found, "4.19.17 -> 4.20.5 RuncShareProcessNamespace Always") {
-		t.Errorf("the path has the risks %q", found)
-	}
-	if found, err = risks("stable-4.20", "4.19.15", "4.20.10"); err != nil || !slices.ContainsFunc(found, func(r string) bool { return strings.Contains(r, "ARO420UDRWorkerNodesFail PromQL") }) {
-		t.Errorf("the path has the risks %q, %v", found, err)
 	}
 }

@@ -1,6 +1,7 @@
 package releases
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,9 +124,7 @@ func releaseOfVersion(ctx context.Context, e *env.Env, o ReleaseOptions) (string
 		}
 		arch = given
 	}
-	if arch == "" {
-		arch = release.DefaultArch
-	}
+	arch = cmp.Or(arch, release.DefaultArch)
 	c, err := newReleaseClient(e, &ReleaseQuery{Config: o.Config, Product: o.Product})
 	if err != nil {
 		return "", err
@@ -194,10 +193,7 @@ func pickRelease(p *plan.Plan, name, arch string) (*plan.Release, error) {
 	case len(names) == 0:
 		return nil, env.InputHint("give the folder of another archive", "the archive has no platform releases")
 	case len(found) == 0:
-		hint := suggest.Phrase(name, names)
-		if hint == "" {
-			hint = "it has " + strings.Join(names, ", ")
-		}
+		hint := cmp.Or(suggest.Phrase(name, names), "it has "+strings.Join(names, ", "))
 		return nil, env.InputHint(hint, "the archive has no release %s", strings.TrimSpace(name+" "+arch))
 	}
 	return nil, env.InputHint("add one of them after a #, such as #"+names[0], "the archive has several releases: %s", strings.Join(names, ", "))

@@ -172,12 +172,7 @@ func (a *Archive) Has(desc ocispec.Descriptor) bool {
 	if at, ok := a.deltas[desc.Digest]; ok && at.Size == desc.Size {
 		return true
 	}
-	for _, p := range locations(a.blobs, desc.Digest) {
-		if p.entry.length() == desc.Size {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(locations(a.blobs, desc.Digest), func(p location) bool { return p.entry.length() == desc.Size })
 }
 
 // RepositoryOf returns the repository, by its name in the plan, that an earlier plan put content

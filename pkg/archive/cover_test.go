@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -69,24 +68,5 @@ func TestCover(t *testing.T) {
 	}
 	if whole < 1000 || whole > 19_000 {
 		t.Errorf("%d of 20,000 were whole", whole)
-	}
-}
-
-// BenchmarkCover finds content in parts that are in random order, two copies of each.
-func BenchmarkCover(b *testing.B) {
-	for _, n := range []int64{100, 10_000, 100_000} {
-		pieces := make([]piece, 0, 2*n)
-		for i := range n {
-			pieces = append(pieces, runOf(i, 1), runOf(i, 1))
-		}
-		rand.New(rand.NewPCG(1, 2)).Shuffle(len(pieces), func(i, j int) { pieces[i], pieces[j] = pieces[j], pieces[i] })
-		b.Run(fmt.Sprintf("parts=%d", n), func(b *testing.B) {
-			for b.Loop() {
-				if _, ok := cover(pieces, n, func(*piece) bool { return true }); !ok {
-					b.Fatal("it is not whole")
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/part")
-		})
 	}
 }

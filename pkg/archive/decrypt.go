@@ -114,11 +114,10 @@ func (a *Archive) readInner(c *manifestCopy) ([]byte, error) {
 // nil if no identity was tried.
 func (a *Archive) encryptedError(s *set, dir string, why error) error {
 	e := &EncryptedError{Dir: dir, File: s.id().manifest(), Tried: len(a.identities)}
-	var other *age.NoIdentityMatchError
 	if why == nil { // no identity was tried
 		_, why = s.Encryption.open([]age.Identity{noIdentity{}})
 	}
-	if errors.As(why, &other) {
+	if other, ok := errors.AsType[*age.NoIdentityMatchError](why); ok {
 		e.RecipientKinds = other.StanzaTypes
 	} else {
 		e.Err = why

@@ -31,8 +31,7 @@ func (a *Archive) createTemporary() error {
 
 // noSpace adds to the error of a full disk how much the bases of a delta need.
 func (a *Archive) noSpace(ctx context.Context, at deltaAt, err error) error {
-	var known *space.Error
-	if errors.As(err, &known) {
+	if _, ok := errors.AsType[*space.Error](err); ok {
 		return err
 	}
 	file, openErr := a.open(ctx, locations(a.blobs, at.File), 0, layout.Rest)

@@ -75,9 +75,7 @@ func (a *Archive) load(sequence int) error {
 	for _, n := range unlisted(lists, a.seriesOf(lists, newest)) {
 		newest = max(newest, n)
 	}
-	if sequence == 0 {
-		sequence = newest
-	}
+	sequence = cmp.Or(sequence, newest)
 	if sequence == 0 {
 		return fmt.Errorf("opening the archive in %s: %w", a.dirNames(), whyNotFound(lists))
 	}
@@ -130,8 +128,7 @@ func (a *Archive) collectSets(lists []*listing, first manifestCopy) ([]manifestC
 				// the error.
 				a.absent = append(a.absent, missingSet{b, err})
 				a.log.Warn("a set that the newest builds on cannot be read", "sequence", b.Sequence, "error", err)
-				var damage *DamageError
-				if errors.As(err, &damage) {
+				if damage, ok := errors.AsType[*DamageError](err); ok {
 					a.manifestDamage = append(a.manifestDamage, damage.Damage...)
 				}
 			case c.digest != b.Set && !c.fromHeaders():
@@ -194,8 +191,7 @@ func (a *Archive) readCopies(lists []*listing, sequence int) (found manifestCopy
 	}
 	for _, passed := range bad {
 		a.log.Warn("a set manifest is damaged; using another copy", "used", a.dirs[found.dir], "error", passed)
-		var damage *DamageError
-		if errors.As(passed, &damage) {
+		if damage, ok := errors.AsType[*DamageError](passed); ok {
 			for _, d := range damage.Damage {
 				d.Recoverable = true
 				a.manifestDamage = append(a.manifestDamage, d)
@@ -217,8 +213,7 @@ func (a *Archive) repairs(lists []*listing, of manifestCopy) []manifestCopy {
 		switch {
 		case err != nil:
 			a.log.Warn("skipping a repair", "file", repair.manifest(), "dir", a.dirs[c.dir], "error", err)
-			var damage *DamageError
-			if errors.As(err, &damage) {
+			if damage, ok := errors.AsType[*DamageError](err); ok {
 				a.manifestDamage = append(a.manifestDamage, damage.Damage...)
 			}
 		case !slices.ContainsFunc(found, func(have manifestCopy) bool { return have.digest == c.digest }):

@@ -45,8 +45,7 @@ func TestLockRace(t *testing.T) {
 				}
 				err = errors.Join(err, w.Finish(t.Context()), w.Close())
 			}
-			var locked *lockfile.LockedError
-			if errors.As(err, &locked) {
+			if _, ok := errors.AsType[*lockfile.LockedError](err); ok {
 				err = nil
 			}
 			done <- err

@@ -85,8 +85,7 @@ func (p *piece) openDecrypted(from int64) (io.Reader, error) {
 
 // decryptError returns an error of decrypting as corruption, unless it is an error of the disk.
 func (p *piece) decryptError(err error) error {
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
 		return err
 	}
 	e := p.entry

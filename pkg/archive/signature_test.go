@@ -66,8 +66,7 @@ func opened(policy *sshsig.Policy, dirs ...string) (sshsig.Verdict, error) {
 // refused fails the test if err is not a *SignatureError that contains words.
 func refused(t *testing.T, what string, err error, words ...string) {
 	t.Helper()
-	var refusal *SignatureError
-	if !errors.As(err, &refusal) {
+	if _, ok := errors.AsType[*SignatureError](err); !ok {
 		t.Errorf("%s: %v, want a *SignatureError", what, err)
 		return
 	}

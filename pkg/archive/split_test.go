@@ -88,29 +88,6 @@ func TestInterruptedNamingOfParts(t *testing.T) {
 	}
 }
 
-// TestDamagedPart checks that a damaged part loses only the content that it belongs to.
-func TestDamagedPart(t *testing.T) {
-	s, dir := newSample(1, 50000, 40000), t.TempDir()
-	want := reference(t, s, small)
-	w := begin(t, dir, s, small)
-	s.put(t, w)
-	at := w.targets(w.slot(s.Entries[1].Digest))[2]
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	alter(t, filepath.Join(dir, partialName, volumeName(1, int(at.volume)+1)), flip(at.entry.Offset*8+77))
-	w = begin(t, dir, s, small)
-	if n := s.put(t, w); n != 1 {
-		t.Errorf("%d entries were put again", n)
-	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
-		t.Errorf("%.500s", diff)
-	}
-}
-
 func TestPartsAreSetDownWithTheirDigests(t *testing.T) {
 	s, dir := newSample(1, 50000, 40000), t.TempDir()
 	s.write(t, dir, small)

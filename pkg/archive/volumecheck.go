@@ -189,8 +189,7 @@ func (c *volumeChecker) finishPart(unread string) bool {
 
 // skip records that nothing could be read up to an offset at which another part begins.
 func (c *volumeChecker) skip(to int64, err error) {
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		err = failed.Err
 	}
 	if to != c.end() {

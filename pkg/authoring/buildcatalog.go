@@ -139,8 +139,7 @@ func readValid(ctx context.Context, r *workspace.Sources, arg string, options ca
 		return nil, err
 	}
 	err = validate.Catalog(c)
-	var invalid *validate.Error
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*validate.Error](err); ok {
 		return nil, fmt.Errorf("%w\n%w", invalidCatalog(arg, len(invalid.Problems)), err)
 	}
 	return c, err

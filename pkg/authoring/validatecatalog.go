@@ -65,7 +65,6 @@ func ValidateCatalog(ctx context.Context, o ValidateOptions) (*Validation, error
 	}
 	c, err := src.Read(ctx, validator.Options())
 	var unread *catalog.Error
-	var invalid *validate.Error
 	switch {
 	case errors.As(err, &unread):
 		for _, p := range unread.Problems {
@@ -79,7 +78,7 @@ func ValidateCatalog(ctx context.Context, o ValidateOptions) (*Validation, error
 			v.Channels += len(p.Channels)
 			v.Bundles += len(p.Bundles)
 		}
-		if errors.As(validator.Catalog(c), &invalid) {
+		if invalid, ok := errors.AsType[*validate.Error](validator.Catalog(c)); ok {
 			for _, p := range invalid.Problems {
 				v.Problems = append(v.Problems, CatalogProblem{string(p.Rule), p.File, p.Line, p.Message})
 			}

@@ -11,13 +11,23 @@ import (
 // is encoded as by encoding/json, without escaping for HTML; a [json.RawMessage] is compacted. A
 // new member is added at the end.
 func (m *Meta) With(member string, value any) (*Meta, error) {
+	text, err := Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("changing %s of %s: %w", member, describe(m), err)
+	}
+	return m.with(member, text)
+}
+
+// Marshal encodes a value as encoding/json does, but without escapes for HTML, which would make version
+// ranges unreadable.
+func Marshal(value any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		return nil, fmt.Errorf("changing %s of %s: %w", member, describe(m), err)
+		return nil, err
 	}
-	return m.with(member, bytes.TrimSuffix(text.Bytes(), []byte("\n")))
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
 func (m *Meta) with(name string, value []byte) (*Meta, error) {

@@ -1,9 +1,9 @@
 package catalog_test
 
 import (
+	"bytes"
 	"errors"
-	"os"
-	"reflect"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -95,41 +95,6 @@ func TestNamesAreNoEscapes(t *testing.T) {
 	}
 }
 
-// TestRealOutlines compares outlines with complete catalogs.
-func TestRealOutlines(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads real data")
-	}
-	names := realPackages(t)
-	fsys := os.DirFS(realCatalogs)
-	whole, err := catalog.Read(t.Context(), fsys, catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept := func(name string) bool { return name == "cert-manager" }
-	c, err := catalog.Read(t.Context(), fsys, catalog.Options{Keep: kept, Outline: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want []*catalog.Package
-	for _, p := range whole.Packages {
-		if !kept(p.Name) {
-			want = append(want, outlined(p))
-		}
-	}
-	if len(want) != len(names)-1 || len(c.Outlines) != len(want) {
-		t.Fatalf("got %d packages and %d outlines", len(want), len(c.Outlines))
-	}
-	for i, p := range want {
-		if reflect.DeepEqual(p, c.Outlines[i]) { //nolint:govet // errors that are equal so are equal to cmp, which decides on others
-			continue // faster than cmp
-		}
-		if diff := cmp.Diff(p, c.Outlines[i], compareErrors); diff != "" {
-			t.Error(diff)
-		}
-	}
-}
-
 func TestOutlineProblems(t *testing.T) {
 	text := `{"schema": "olm.package", "name": "p"}
 {"schema": "olm.bundle", "package": "q", "name": "q.v1", "image": 5, "properties": [{"type": "x"}, {"type": 5}]}`
@@ -171,4 +136,44 @@ func TestOutlineMemory(t *testing.T) {
 	}
 	runtime.KeepAlive(fsys)
 	runtime.KeepAlive(c)
+}
+
+// generated returns a catalog of about that many megabytes with one package per megabyte, indented
+// as opm does it, like a public index.
+func generated(megabytes int) fstest.MapFS {
+	manifest := strings.Repeat(`{\"apiVersion\": \"example.com/v1\", \"kind\": \"Gantry\"}\n`, 200)
+	description := strings.Repeat("Carries catalogs across an air gap, and says why. ", 150)
+	fsys := fstest.MapFS{}
+	for p := range megabytes {
+		var text bytes.Buffer
+		pkg := fmt.Sprintf("package-%03d", p)
+		fmt.Fprintf(&text, "{\n    \"schema\": \"olm.package\",\n    \"name\": %q,\n    \"defaultChannel\": \"stable\"\n}\n", pkg)
+		fmt.Fprintf(&text, "{\n    \"schema\": \"olm.channel\",\n    \"name\": \"stable\",\n    \"package\": %q,\n    \"entries\": [", pkg)
+		const bundles = 30
+		for i := range bundles {
+			if i > 0 {
+				fmt.Fprintf(&text, ",\n        {\"name\": \"%s.v1.0.%d\", \"replaces\": \"%s.v1.0.%d\"}", pkg, i, pkg, i-1)
+			} else {
+				fmt.Fprintf(&text, "\n        {\"name\": \"%s.v1.0.%d\"}", pkg, i)
+			}
+		}
+		text.WriteString("\n    ]\n}\n")
+		for i := range bundles {
+			fmt.Fprintf(&text, "{\n    \"schema\": \"olm.bundle\",\n    \"name\": \"%s.v1.0.%d\",\n    \"package\": %q,\n    \"image\": \"registry.example.com/%s/bundle@sha256:%064d\",\n    \"properties\": [", pkg, i, pkg, pkg, i)
+			fmt.Fprintf(&text, "\n        {\n            \"type\": \"olm.package\",\n            \"value\": {\n                \"packageName\": %q,\n                \"version\": \"1.0.%d\"\n            }\n        }", pkg, i)
+			for k := range 15 {
+				fmt.Fprintf(&text, ",\n        {\n            \"type\": \"olm.gvk\",\n            \"value\": {\n                \"group\": \"%s.example.com\",\n                \"kind\": \"Kind%d\",\n                \"version\": \"v1\"\n            }\n        }", pkg, k)
+			}
+			fmt.Fprintf(&text, ",\n        {\n            \"type\": \"olm.csv.metadata\",\n            \"value\": {\n                \"annotations\": {\n                    \"alm-examples\": \"%s\"\n                },\n                \"description\": %q\n            }\n        }\n    ],\n    \"relatedImages\": [", manifest, description)
+			for k := range 7 {
+				if k > 0 {
+					text.WriteByte(',')
+				}
+				fmt.Fprintf(&text, "\n        {\n            \"name\": \"image-%d\",\n            \"image\": \"registry.example.com/%s/image-%d@sha256:%064d\"\n        }", k, pkg, k, i)
+			}
+			text.WriteString("\n    ]\n}\n")
+		}
+		fsys[pkg+"/catalog.json"] = &fstest.MapFile{Data: text.Bytes()}
+	}
+	return fsys
 }

@@ -187,8 +187,7 @@ func TestReadProblems(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := catalog.Read(t.Context(), fstest.MapFS{"f": {Data: []byte(test.text)}}, catalog.Options{})
-			var found *catalog.Error
-			if !errors.As(err, &found) {
+			if _, ok := errors.AsType[*catalog.Error](err); !ok {
 				t.Fatalf("got %v", err)
 			}
 			if !strings.Contains(err.Error(), test.want) {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -37,9 +38,7 @@ type VersionRelease struct {
 // NewVersionRelease returns the key for a version and a release. If the release is empty, the build
 // metadata of the version is used, if it is a valid release. Other build metadata does not count.
 func NewVersionRelease(version semver.Version, release string) VersionRelease {
-	if release == "" {
-		release = strings.Join(version.Build, ".")
-	}
+	release = cmp.Or(release, strings.Join(version.Build, "."))
 	v := VersionRelease{version: version}
 	if segments, err := ParseRelease(release); err == nil {
 		v.release = segments

@@ -3,6 +3,7 @@ package delta
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -87,9 +88,7 @@ func (x *indexer) next(ctx context.Context, tar bool) (Member, error) {
 			return m, err
 		}
 		if !h.extension() {
-			if path == "" {
-				path = h.path
-			}
+			path = cmp.Or(path, h.path)
 			m.Path, m.Offset, m.Size = cleanPath(path), x.at, content
 			m.End = min(x.size, x.at+(content+block-1)/block*block)
 			break

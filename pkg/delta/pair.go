@@ -112,7 +112,7 @@ func similarPaths(p string) []string {
 	general := generalize(p)
 	name := path.Base(general)
 	keys := []string{general}
-	if i := strings.IndexByte(general, '/'); i >= 0 {
+	if found := strings.Contains(general, "/"); found {
 		keys = append(keys, path.Join(path.Base(path.Dir(general)), name), name)
 	}
 	return keys

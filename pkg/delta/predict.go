@@ -70,7 +70,7 @@ func (p *predictor) learn(c change) {
 
 // kind returns the first correct guess for a change, or explicit.
 func (p *predictor) kind(c change) byte {
-	for kind := byte(0); kind < explicit; kind++ {
+	for kind := range byte(explicit) {
 		if p.guess(kind, c) == c.target {
 			return kind
 		}

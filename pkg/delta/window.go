@@ -46,12 +46,7 @@ func choose(p piece, target []byte, a *anchors, e effort, end int64) []span {
 
 // covered is true if one of the ranges contains s.
 func covered(ranges []span, s span) bool {
-	for _, r := range ranges {
-		if r.start <= s.start && s.end <= r.end {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ranges, func(r span) bool { return r.start <= s.start && s.end <= r.end })
 }
 
 // elect returns the granules that anchors of the target are in or next to, those with the most anchors first.

@@ -26,65 +26,69 @@ import "fmt"
 
 // A Drawing is the input of Write.
 type Drawing struct {
-	Title string
-	Notes []string // sentences below the title
+	Title string   `json:"title"`
+	Notes []string `json:"notes,omitempty"` // sentences below the title
 	// Marks and Kinds declare what nodes and edges refer to, in the order of the legend. The legend
 	// shows only those that occur.
-	Marks  []Mark
-	Kinds  []Kind
-	Graphs []Graph
+	Marks  []Mark  `json:"marks,omitempty"`
+	Kinds  []Kind  `json:"edgeKinds,omitempty"`
+	Graphs []Graph `json:"graphs"`
 }
 
 // A Graph is one picture of a drawing, such as a channel.
 type Graph struct {
-	Title string
-	Notes []string // short, below the title
-	Marks []string // names of marks
+	Title string   `json:"title"`
+	Notes []string `json:"notes,omitempty"` // short, below the title
+	Marks []string `json:"marks,omitempty"` // names of marks
 	// Nodes are ordered, oldest first. The order decides the layout where edges do not. If several
 	// nodes have no successor, the text form begins with the last one.
-	Nodes []Node
-	Edges []Edge
+	Nodes []Node `json:"nodes"`
+	Edges []Edge `json:"edges"`
 }
 
 // A Node is something that can be installed.
 type Node struct {
-	ID     string // unique in its graph; not empty
-	Label  string // the text of the box
-	Detail string // a second line; may be empty
-	Note   string // a third line; may be empty
-	Marks  []string
-	Facts  []Fact
+	ID     string   `json:"id"`               // unique in its graph; not empty
+	Label  string   `json:"label"`            // the text of the box
+	Detail string   `json:"detail,omitempty"` // a second line; may be empty
+	Note   string   `json:"note,omitempty"`   // a third line; may be empty
+	Marks  []string `json:"marks,omitempty"`
+	Facts  Facts    `json:"facts,omitempty"`
 	// Names are all names that the node represents, if it represents several.
-	Names []string
+	Names []string `json:"names,omitempty"`
 }
 
 // A Fact is a property of a node or an edge, shown in a tooltip or as a member of a JSON object.
 // Names are unique.
 type Fact struct{ Name, Value string }
 
+// Facts are the properties of one node or edge, in the order of the tooltip.
+type Facts []Fact
+
 // An Edge leads from a node to what it may be updated to.
 type Edge struct {
-	From, To string // IDs of nodes
-	Kind     string // name of a kind
-	Label    string // a word or two on the line; may be empty
-	Marks    []string
-	Facts    []Fact
+	From  string   `json:"from"`            // the ID of a node
+	To    string   `json:"to"`              // the ID of a node
+	Kind  string   `json:"kind"`            // name of a kind
+	Label string   `json:"label,omitempty"` // a word or two on the line; may be empty
+	Marks []string `json:"marks,omitempty"`
+	Facts Facts    `json:"facts,omitempty"`
 	// Folded hides the edge in pictures.
-	Folded bool
+	Folded bool `json:"folded,omitzero"`
 }
 
 // A Mark is a property that some nodes, edges or graphs have.
 type Mark struct {
-	Name  string // a word or two, as boxes and texts show it
-	About string // for the legend: what it means
-	Look  Look
+	Name  string `json:"name"`            // a word or two, as boxes and texts show it
+	About string `json:"about,omitempty"` // for the legend: what it means
+	Look  Look   `json:"-"`
 }
 
 // A Kind is a type of edge.
 type Kind struct {
-	Name  string // the word between a node and what it comes from: "replaces"
-	About string // for the legend: what it means
-	Line  Line
+	Name  string `json:"name"`            // the word between a node and what it comes from: "replaces"
+	About string `json:"about,omitempty"` // for the legend: what it means
+	Line  Line   `json:"-"`
 }
 
 // A Look is the role that a mark plays in a picture.

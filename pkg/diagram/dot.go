@@ -16,11 +16,7 @@ func writeDOT(w *bufio.Writer, d *Drawing) error {
 	fmt.Fprintf(w, "  node [shape=box, style=\"rounded\", fontname=\"Helvetica\", fontsize=11, margin=\"0.12,0.06\"];\n")
 	fmt.Fprintf(w, "  edge [fontname=\"Helvetica\", fontsize=9, arrowsize=0.7];\n")
 	for i, g := range d.Graphs {
-		title := plain(g.Title)
-		if words := v.words(g.Marks); len(words) > 0 {
-			title += " (" + strings.Join(words, ", ") + ")"
-		}
-		fmt.Fprintf(w, "  subgraph cluster_%d {\n    label=%s;\n    color=gray;\n", i, dotText(append([]string{title}, g.Notes...)...))
+		fmt.Fprintf(w, "  subgraph cluster_%d {\n    label=%s;\n    color=gray;\n", i, dotText(append([]string{v.heading(&g)}, g.Notes...)...))
 		ids := make(map[string]string, len(g.Nodes))
 		for j, n := range g.Nodes {
 			ids[n.ID] = fmt.Sprintf("g%d_%d", i, j)

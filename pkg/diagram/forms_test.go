@@ -300,19 +300,3 @@ func FuzzHostileTexts(f *testing.F) {
 	}
 	f.Fuzz(hostile)
 }
-
-func BenchmarkWrite(b *testing.B) {
-	for _, nodes := range []int{150, 1000} {
-		d := large(nodes)
-		for _, form := range diagram.Forms() {
-			b.Run(fmt.Sprintf("%s/%d", form, nodes), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					if err := diagram.Write(io.Discard, d, diagram.Form(form)); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-}

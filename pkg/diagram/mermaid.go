@@ -16,11 +16,7 @@ func writeMermaid(w *bufio.Writer, d *Drawing) error {
 	}
 	fmt.Fprintln(w, "flowchart LR")
 	for i, g := range d.Graphs {
-		title := []string{g.Title}
-		if words := v.words(g.Marks); len(words) > 0 {
-			title[0] += " (" + strings.Join(words, ", ") + ")"
-		}
-		fmt.Fprintf(w, "  subgraph g%d[\"%s\"]\n    direction LR\n", i, mermaidText(append(title, g.Notes...)...))
+		fmt.Fprintf(w, "  subgraph g%d[\"%s\"]\n    direction LR\n", i, mermaidText(append([]string{v.heading(&g)}, g.Notes...)...))
 		ids := make(map[string]string, len(g.Nodes))
 		for j, n := range g.Nodes {
 			ids[n.ID] = fmt.Sprintf("g%dn%d", i, j)

@@ -34,16 +34,16 @@ func shorten(s string, limit int) string {
 	return string(runes[:limit-1-tail]) + "…" + string(runes[len(runes)-tail:])
 }
 
-// few joins words. Of many it lists the first ones and counts the others: "a, b, c and 9 more".
-func few(words []string, limit int) string {
+// Few joins words. Of many it lists the first ones and counts the others: "a, b, c and 9 more".
+func Few(words []string, limit int) string {
 	if len(words) <= limit+1 { // "and 1 more" is no shorter than the word
 		return strings.Join(words, ", ")
 	}
-	return fmt.Sprintf("%s and %s more", strings.Join(words[:limit], ", "), count(len(words)-limit))
+	return fmt.Sprintf("%s and %s more", strings.Join(words[:limit], ", "), Count(len(words)-limit))
 }
 
-// count formats a number with commas.
-func count(n int) string {
+// Count formats a number with commas.
+func Count(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
@@ -95,6 +95,15 @@ func (v vocabulary) words(names []string) []string {
 	return words
 }
 
+// heading returns the title of a graph, with its marks.
+func (v vocabulary) heading(g *Graph) string {
+	title := plain(g.Title)
+	if words := v.words(g.Marks); len(words) > 0 {
+		title += " (" + strings.Join(words, ", ") + ")"
+	}
+	return title
+}
+
 // tooltip returns the lines of a node's tooltip.
 func (n Node) tooltip(v vocabulary) []string {
 	lines := []string{plain(n.ID)}
@@ -105,7 +114,7 @@ func (n Node) tooltip(v vocabulary) []string {
 			lines = append(lines, plain(name))
 		}
 		if more := len(n.Names) - shown; more > 0 {
-			lines = append(lines, "and "+count(more)+" more")
+			lines = append(lines, "and "+Count(more)+" more")
 		}
 	}
 	if words := v.words(n.Marks); len(words) > 0 {

@@ -57,7 +57,7 @@ func writeSVG(w *bufio.Writer, d *Drawing) error {
 func (d *Drawing) summary(v vocabulary) string {
 	sentences := append([]string{}, d.Notes...)
 	for _, g := range d.Graphs {
-		s := fmt.Sprintf("%s: %s nodes", g.Title, count(len(g.Nodes)))
+		s := fmt.Sprintf("%s: %s nodes", g.Title, Count(len(g.Nodes)))
 		for _, n := range g.Nodes {
 			if v.has(n.Marks, Strong) {
 				s += fmt.Sprintf("; %s is %s", n.ID, strings.Join(v.words(n.Marks), ", "))

@@ -74,7 +74,7 @@ func (p *page) edge(g *placedGraph, route layered.Route) {
 	}
 	tip := first.tooltip()
 	if more := len(route.Edges) - 1; more > 0 {
-		tip = append(tip, fmt.Sprintf("and %s more in the frame", count(more)))
+		tip = append(tip, fmt.Sprintf("and %s more in the frame", Count(more)))
 	}
 	direction := 1.0
 	if route.Backward {

@@ -20,11 +20,7 @@ func writeText(w *bufio.Writer, d *Drawing) error {
 		}
 	}
 	for _, g := range d.Graphs {
-		title := plain(g.Title)
-		if words := v.words(g.Marks); len(words) > 0 {
-			title += " (" + strings.Join(words, ", ") + ")"
-		}
-		fmt.Fprintf(w, "\n%s\n", title)
+		fmt.Fprintf(w, "\n%s\n", v.heading(&g))
 		for _, note := range g.Notes {
 			fmt.Fprintf(w, "%s\n", plain(note))
 		}
@@ -219,11 +215,11 @@ func (t *tree) words(node int) string {
 		part, names := plain(k.kind), from[k]
 		switch {
 		case k.label == "":
-			part += " " + few(names, named)
+			part += " " + Few(names, named)
 		case len(names) <= named:
 			part += " " + plain(k.label) + " (" + strings.Join(names, ", ") + ")"
 		default:
-			part += " " + plain(k.label) + " (" + count(len(names)) + ")"
+			part += " " + plain(k.label) + " (" + Count(len(names)) + ")"
 		}
 		parts = append(parts, part)
 	}

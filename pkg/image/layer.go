@@ -89,7 +89,7 @@ func (l *Layer) AddFile(dir, name string, f File) error {
 	if clean == "" || clean != name {
 		return fmt.Errorf("the name %.200q is not a path below /%s", name, dir)
 	}
-	for _, part := range strings.Split(name, "/") {
+	for part := range strings.SplitSeq(name, "/") {
 		if strings.HasPrefix(part, whiteoutPrefix) {
 			return fmt.Errorf("the name %.200q would remove files instead of adding one", name)
 		}

@@ -264,12 +264,7 @@ func (l *Lister) dirs() []string {
 
 // isAbove reports whether name is a directory above one of the lister's. It then is no content.
 func (l *Lister) isAbove(name string) bool {
-	for _, dir := range l.dirs() {
-		if name != dir && IsBelow(dir, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.dirs(), func(dir string) bool { return name != dir && IsBelow(dir, name) })
 }
 
 // check rejects names below something that is not a directory.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 )
 
 // An Object is a JSON object whose values keep their bytes, so that fields that Gantry does not know
@@ -54,9 +55,7 @@ func (o Object) With(key string, v any) (Object, error) {
 		return nil, fmt.Errorf("writing field %q: %w", key, err)
 	}
 	c := make(Object, len(o)+1)
-	for k, old := range o {
-		c[k] = old
-	}
+	maps.Copy(c, o)
 	c[key] = raw
 	return c, nil
 }

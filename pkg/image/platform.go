@@ -3,6 +3,7 @@ package image
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -114,7 +115,7 @@ func (p *Platform) String() string {
 func (p *Platform) TopDown() []int {
 	var order []int
 	seen := map[digest.Digest]bool{}
-	for n := len(p.Layers) - 1; n >= 0; n-- {
+	for n := range slices.Backward(p.Layers) {
 		if id := p.DiffIDs[n]; !seen[id] {
 			seen[id] = true
 			order = append(order, n)

@@ -1,6 +1,7 @@
 package imageset
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -157,9 +158,7 @@ func oneOf(what string, known []string, aliases map[string]string) grammar {
 		if better, ok := aliases[strings.ToLower(s)]; ok && slices.Contains(known, better) {
 			hint = fmt.Sprintf("write %q", better)
 		}
-		if hint == "" {
-			hint = "supported values: " + strings.Join(known, ", ")
-		}
+		hint = cmp.Or(hint, "supported values: "+strings.Join(known, ", "))
 		return fmt.Sprintf("unknown %s %s", what, quote(s)), hint
 	}}
 }

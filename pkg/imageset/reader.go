@@ -2,6 +2,7 @@ package imageset
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -127,11 +128,9 @@ func (r *reader) members(n *yaml.Node, path string) []member {
 // mapping or a list of mappings; the first mapping that has a field wins.
 func (r *reader) merge(n, value *yaml.Node, path string) []member {
 	pos := r.position(value)
-	for _, m := range r.merging {
-		if m == n {
-			r.faultAt(pos, path, "the mapping is merged (<<) into itself", "remove the merge")
-			return nil
-		}
+	if slices.Contains(r.merging, n) {
+		r.faultAt(pos, path, "the mapping is merged (<<) into itself", "remove the merge")
+		return nil
 	}
 	r.merging = append(r.merging, n)
 	defer func() { r.merging = r.merging[:len(r.merging)-1] }()

@@ -1,6 +1,7 @@
 package imageset
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -168,14 +169,10 @@ func targetOf(source, repo, tag string) target {
 	if err != nil {
 		return t
 	}
-	if t.repo == "" {
-		t.repo = ref.Path
-	}
+	t.repo = cmp.Or(t.repo, ref.Path)
 	if t.tag == "" {
 		t.tag = ref.Tag
 	}
-	if t.tag == "" {
-		t.tag = strings.Replace(ref.Digest.String(), ":", "-", 1)
-	}
+	t.tag = cmp.Or(t.tag, strings.Replace(ref.Digest.String(), ":", "-", 1))
 	return t
 }

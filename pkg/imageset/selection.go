@@ -1,6 +1,7 @@
 package imageset
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -35,10 +36,7 @@ func checkInstalledPackages(r *reader, path string, o *Operator) {
 		if len(names) == 0 || in.Package == "" || slices.Contains(names, in.Package) || slices.Contains(names, "") {
 			continue
 		}
-		hint := suggest.Phrase(in.Package, names)
-		if hint == "" {
-			hint = "add it to packages, or remove it from installed"
-		}
+		hint := cmp.Or(suggest.Phrase(in.Package, names), "add it to packages, or remove it from installed")
 		r.fault(fmt.Sprintf("%s[%d].package", join(path, "installed"), i), quote(in.Package)+" is not among the selected packages", hint)
 	}
 }
@@ -97,10 +95,7 @@ func checkDefaultChannel(r *reader, path string, p *Package) {
 	if p.DefaultChannel == "" || len(names) == 0 || slices.Contains(names, "") || slices.Contains(names, p.DefaultChannel) {
 		return
 	}
-	hint := suggest.Phrase(p.DefaultChannel, names)
-	if hint == "" {
-		hint = "add it to channels, or name one of them"
-	}
+	hint := cmp.Or(suggest.Phrase(p.DefaultChannel, names), "add it to channels, or name one of them")
 	r.unusable(join(path, "defaultChannel"), quote(p.DefaultChannel)+" is not among the listed channels, and no others are kept", hint)
 }
 

@@ -277,4 +277,4 @@ func (d *decoder) manifest(m *Manifest) error {
 }
 
 // one replaces a text by the shared copy of it.
-func one[S ~string](d *decoder, s *S) { share(d.same, s) }
+func one[S ~string](d *decoder, s *S) { Share(d.same, s) }

@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/opencontainers/go-digest"
+import (
+	"cmp"
+
+	"github.com/opencontainers/go-digest"
+)
 
 // A Change is how something differs between two plans.
 type Change string
@@ -46,9 +50,7 @@ func compareCatalogs(before, after []outlinedCatalog) (all []ChangedCatalog) {
 		c := ChangedCatalog{Change: changeOf(old, now)}
 		old, now = orEmpty(old), orEmpty(now)
 		c.Old, c.New = old.digest, now.digest
-		if c.Name = now.name; now.name == "" {
-			c.Name = old.name
-		}
+		c.Name = cmp.Or(now.name, old.name)
 		if c.Packages = comparePackages(old.packages, now.packages); old.digest != now.digest || len(c.Packages) > 0 {
 			all = append(all, c)
 		}
@@ -60,9 +62,7 @@ func comparePackages(before, after []outlinedPackage) (all []ChangedPackage) {
 	pairs(before, after, func(p *outlinedPackage) string { return p.name }, func(old, now *outlinedPackage) {
 		p := ChangedPackage{Change: changeOf(old, now)}
 		old, now = orEmpty(old), orEmpty(now)
-		if p.Name = now.name; now.name == "" {
-			p.Name = old.name
-		}
+		p.Name = cmp.Or(now.name, old.name)
 		if p.Channels = compareChannels(old.channels, now.channels); len(p.Channels) > 0 || p.Change != ChangeMoved {
 			all = append(all, p)
 		}
@@ -75,9 +75,7 @@ func compareChannels(before, after []outlinedChannel) (all []ChangedChannel) {
 		c := ChangedChannel{Change: changeOf(old, now)}
 		old, now = orEmpty(old), orEmpty(now)
 		c.OldHead, c.NewHead = old.head, now.head
-		if c.Name = now.name; now.name == "" {
-			c.Name = old.name
-		}
+		c.Name = cmp.Or(now.name, old.name)
 		pairs(old.bundles, now.bundles, func(b *outlinedBundle) string { return b.name }, func(old, now *outlinedBundle) {
 			switch {
 			case old == nil:

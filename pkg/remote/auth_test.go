@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -117,22 +116,6 @@ func TestTokens(t *testing.T) {
 				t.Errorf("tokens: %s", diff)
 			}
 		})
-	}
-}
-
-func TestTokenExpires(t *testing.T) {
-	a := &tokenServer{valid: map[string]int{}, expires: 100}
-	s := startRegistry(t, a.wrap)
-	clock := newClock()
-	c := newClient(t, remote.Options{Clock: clock})
-	for _, wait := range []time.Duration{0, 80 * time.Second, 15 * time.Second} {
-		clock.advance(wait)
-		if _, ok, err := c.ManifestExists(t.Context(), repoAt(s, "a").WithTag("v1")); ok || err != nil {
-			t.Fatal(ok, err)
-		}
-	}
-	if len(a.asked) != 2 {
-		t.Errorf("%d tokens, want one and, after 95 of 100 seconds, another", len(a.asked))
 	}
 }
 

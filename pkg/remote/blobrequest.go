@@ -27,16 +27,17 @@ func (b *blob) request(method, op string) *request {
 
 // A webFile is a file at an http or https address that does not belong to a registry.
 type webFile struct {
-	h          *host
-	url        *url.URL
-	credential keychain.Credential
-	validator  string // of the first response
+	h             *host
+	url           *url.URL
+	authenticated bool // the credential is sent, if there is one
+	credential    keychain.Credential
+	validator     string // of the first response
 }
 
 func (f *webFile) request(method string) *request {
 	return &request{
 		op: "reading " + f.url.EscapedPath(), kind: web, method: method,
-		url: f.url.String(), header: http.Header{}, foreign: true, authenticated: true, credential: f.credential,
+		url: f.url.String(), header: http.Header{}, foreign: true, authenticated: f.authenticated, credential: f.credential,
 	}
 }
 

@@ -211,28 +211,3 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 		}
 	})
 }
-
-// A host whose last refused connections are logged after its first response is not logged as
-// recovered once for each.
-func TestTroubleIsNotRepeated(t *testing.T) {
-	var tr trouble
-	now := time.Now()
-	if !tr.shouldLog(now, true) || tr.shouldLog(now.Add(time.Second), true) {
-		t.Error("an outage is to be said once")
-	}
-	if away, back := tr.ended(now.Add(2 * time.Second)); !back || away != 2*time.Second {
-		t.Errorf("back: %v after %v", back, away)
-	}
-	if tr.shouldLog(now.Add(3*time.Second), true) {
-		t.Error("said again at once")
-	}
-	if _, back := tr.ended(now.Add(3 * time.Second)); back {
-		t.Error("said to be back twice")
-	}
-	if !tr.shouldLog(now.Add(logInterval), true) {
-		t.Error("a second outage is not said")
-	}
-	if _, back := tr.ended(now.Add(logInterval + time.Second)); !back {
-		t.Error("the end of the second outage is not said")
-	}
-}

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"slices"
 
 	"golang.org/x/time/rate"
 
@@ -26,7 +27,7 @@ func (b buckets) with(l *rate.Limiter) buckets {
 	if l == nil {
 		return b
 	}
-	return append(b[:len(b):len(b)], l)
+	return append(slices.Clip(b), l)
 }
 
 // cut returns the part of p that may be read at once.

@@ -19,6 +19,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -163,9 +164,7 @@ type hostKey struct {
 // New returns a Client. Contradictory options, an unreadable CertDir and malformed proxy variables
 // are errors. No request is made.
 func New(o Options) (*Client, error) {
-	if o.Side == "" {
-		o.Side = Source
-	}
+	o.Side = cmp.Or(o.Side, Source)
 	if o.CertDir != "" {
 		if _, err := readCerts(o.CertDir, true, nil); err != nil {
 			return nil, err
@@ -186,18 +185,14 @@ func New(o Options) (*Client, error) {
 	if o.Streams < 0 || o.Rate < 0 || o.MinRate < 0 || o.IdleTimeout < 0 || o.SilentTimeout < 0 || o.Retry.Delay < 0 {
 		return nil, errors.New("limits and times must not be negative")
 	}
-	if o.IdleTimeout == 0 {
-		o.IdleTimeout = time.Minute
-	}
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, time.Minute)
 	if o.SilentTimeout == 0 {
 		o.SilentTimeout = 3 * o.IdleTimeout
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.UserAgent == "" {
-		o.UserAgent = "gantry"
-	}
+	o.UserAgent = cmp.Or(o.UserAgent, "gantry")
 	if o.Clock == nil {
 		o.Clock = systemClock{}
 	}

@@ -106,17 +106,3 @@ func TestStreams(t *testing.T) {
 		}
 	})
 }
-
-func TestTokenCovers(t *testing.T) {
-	tok := token{scopes: []string{"repository:a:pull,push", "repository:b:pull"}}
-	for want, scopes := range map[bool][][]string{
-		true:  {{}, {pull("a")}, {push("a")}, {pull("b")}, {push("a"), pull("b")}},
-		false: {{push("b")}, {pull("c")}, {pull("a"), pull("c")}},
-	} {
-		for _, s := range scopes {
-			if got := tok.covers(s); got != want {
-				t.Errorf("%v: %v", s, got)
-			}
-		}
-	}
-}

@@ -98,8 +98,7 @@ func (h *host) requiresLogin(ctx context.Context, path string) bool {
 	case "bearer":
 		repository := strings.TrimPrefix(path+"/gantry", "/")
 		t, err := h.fetchToken(ctx, ch, keychain.Credential{}, &request{op: "logging in", kind: "ping", method: http.MethodGet, repo: repository, scopes: []string{push(repository)}})
-		var e *Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*Error](err); ok {
 			return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 		}
 		return err == nil && deniesPush(t.value)

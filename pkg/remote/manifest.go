@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	_ "crypto/sha256" // the digests that manifests have
 	_ "crypto/sha512"
@@ -184,10 +185,7 @@ func (c *Client) PushManifest(ctx context.Context, ref reference.Reference, medi
 	if err != nil {
 		return err
 	}
-	identifier := ref.Tag
-	if identifier == "" {
-		identifier = ref.Digest.String()
-	}
+	identifier := cmp.Or(ref.Tag, ref.Digest.String())
 	switch {
 	case identifier == "":
 		return fmt.Errorf("pushing the manifest of %s: the reference has neither tag nor digest", ref)

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"time"
@@ -100,9 +101,7 @@ type pieces struct {
 
 // cut returns the part of p that is sent next.
 func (s *pieces) cut(p []byte) []byte {
-	if s.size == 0 {
-		s.size = firstPiece
-	}
+	s.size = cmp.Or(s.size, firstPiece)
 	return p[:min(len(p), s.size)]
 }
 

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -45,9 +46,7 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 		e.Code, e.Message = registryMessage(body)
 		e.Message = withoutSecrets(e.Message, secrets(resp.Request, r)...)
 	}
-	if e.Message == "" {
-		e.Message = strings.ToLower(http.StatusText(resp.StatusCode))
-	}
+	e.Message = cmp.Or(e.Message, strings.ToLower(http.StatusText(resp.StatusCode)))
 	if r.pushes() && (e.Host == h.name || r.kind == "token") {
 		if e.Hint = h.mustCreate(r, resp.StatusCode, e.Code, e.Message); e.Hint != "" {
 			if e.Err = ErrDenied; resp.StatusCode == http.StatusNotFound {

@@ -129,8 +129,7 @@ func (c *Client) afterAttempts(err error, n int) error {
 		return err
 	}
 	took := ""
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		if since, first := e.firstContact(); first {
 			took = " in " + c.o.Clock.Now().Sub(since).Round(time.Second).String()
 		}

@@ -69,8 +69,7 @@ func TestResumedUploadComparesItsSource(t *testing.T) {
 				return body, err
 			}, 100*mib)
 			if tc.fails {
-				var corrupt *layout.CorruptError
-				if !errors.As(err, &corrupt) {
+				if _, ok := errors.AsType[*layout.CorruptError](err); !ok {
 					t.Errorf("the source does not say what is wrong: %v", err)
 				}
 			} else if err != nil {

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -212,9 +213,7 @@ func parseToken(body []byte, now time.Time) (token, error) {
 		return token{}, errors.New("the response of the token endpoint is not a JSON token")
 	}
 	t := token{value: response.Token}
-	if t.value == "" {
-		t.value = response.AccessToken
-	}
+	t.value = cmp.Or(t.value, response.AccessToken)
 	if t.value == "" {
 		return token{}, errors.New("the response of the token endpoint contains no token")
 	}
@@ -223,10 +222,7 @@ func parseToken(body []byte, now time.Time) (token, error) {
 	}
 	// Without expires_in, a token is valid for a minute. It is renewed when a tenth of that is
 	// left, because requests take time, too.
-	life := min(max(response.ExpiresIn, 0), 24*60*60)
-	if life == 0 {
-		life = 60
-	}
+	life := cmp.Or(min(max(response.ExpiresIn, 0), 24*60*60), 60)
 	t.expires = now.Add(time.Duration(life * 0.9 * float64(time.Second)))
 	return t, nil
 }

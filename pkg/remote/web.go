@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,18 +36,14 @@ func (c *Client) GetAuthenticated(ctx context.Context, address, accept string, l
 }
 
 func (c *Client) readPage(ctx context.Context, address, accept string, limit int64, authenticated bool) ([]byte, error) {
-	u, err := webAddress(address)
+	f, err := c.webFile(ctx, address, authenticated)
 	if err != nil {
 		return nil, err
-	}
-	h, err := c.host(u.Host, false)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s at %s: %w", u.EscapedPath(), u.Host, err)
 	}
 	var body []byte
 	err = c.retry(ctx, func(ctx context.Context) error {
 		var err error
-		body, err = h.page(ctx, u, accept, limit, authenticated)
+		body, err = f.page(ctx, accept, limit)
 		return err
 	})
 	return body, err
@@ -65,24 +62,13 @@ func webAddress(address string) (*url.URL, error) {
 	}
 	u.Host = strings.ToLower(u.Host)
 	u.Fragment, u.RawFragment = "", ""
-	if u.Path == "" {
-		u.Path = "/"
-	}
+	u.Path = cmp.Or(u.Path, "/")
 	return u, nil
 }
 
-// page is one attempt to read u.
-func (h *host) page(ctx context.Context, u *url.URL, accept string, limit int64, authenticated bool) ([]byte, error) {
-	r := &request{
-		op: "reading " + u.EscapedPath(), kind: web, method: http.MethodGet,
-		url: u.String(), header: http.Header{}, foreign: true, authenticated: authenticated,
-	}
-	if authenticated && h.mayAuthenticate(u) {
-		var err error
-		if r.credential, err = h.credential(ctx, strings.Trim(u.Path, "/")); err != nil {
-			return nil, err
-		}
-	}
+// page is one attempt to read the file as a whole.
+func (f *webFile) page(ctx context.Context, accept string, limit int64) ([]byte, error) {
+	h, r := f.h, f.request(http.MethodGet)
 	if accept != "" {
 		r.header.Set("Accept", accept)
 	}

@@ -10,9 +10,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// webFile returns the file at an address, with the credential for its host and path, as GetAuthenticated
-// sends it.
-func (c *Client) webFile(ctx context.Context, address string) (*webFile, error) {
+// webFile returns the file at an address, if it is authenticated with the credential for its host and path.
+func (c *Client) webFile(ctx context.Context, address string, authenticated bool) (*webFile, error) {
 	u, err := webAddress(address)
 	if err != nil {
 		return nil, err
@@ -21,8 +20,8 @@ func (c *Client) webFile(ctx context.Context, address string) (*webFile, error) 
 	if err != nil {
 		return nil, fmt.Errorf("reading %s at %s: %w", u.EscapedPath(), u.Host, err)
 	}
-	f := &webFile{h: h, url: u}
-	if h.mayAuthenticate(u) {
+	f := &webFile{h: h, url: u, authenticated: authenticated}
+	if authenticated && h.mayAuthenticate(u) {
 		if f.credential, err = h.credential(ctx, strings.Trim(u.Path, "/")); err != nil {
 			return nil, err
 		}
@@ -44,7 +43,7 @@ func (c *Client) WebFile(ctx context.Context, address string, desc ocispec.Descr
 // server had the version that validator names. If it has another one now, the error matches ErrChanged. With an
 // empty validator, only the digest shows whether the bytes belong together.
 func (c *Client) ContinueWebFile(ctx context.Context, address string, desc ocispec.Descriptor, offset int64, validator string) (io.ReadCloser, error) {
-	f, err := c.webFile(ctx, address)
+	f, err := c.webFile(ctx, address, true)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +91,7 @@ func (c *Client) WebBody(ctx context.Context, address string) (io.ReadCloser, er
 // openWeb requests a file with each method until see was called with the response 200 and its size is
 // known, or with the last. It closes bodies that see does not take.
 func (c *Client) openWeb(ctx context.Context, address string, methods []string, see func(*http.Response)) error {
-	f, err := c.webFile(ctx, address)
+	f, err := c.webFile(ctx, address, true)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -91,9 +92,7 @@ func joinSignatures(all []configMap) ([]File, error) {
 			next.Metadata.Name = name
 			joined, size = append(joined, next), length
 		}
-		for key, body := range m.BinaryData {
-			joined[len(joined)-1].BinaryData[key] = body
-		}
+		maps.Copy(joined[len(joined)-1].BinaryData, m.BinaryData)
 	}
 	if len(joined) == 0 {
 		return nil, nil

@@ -25,6 +25,7 @@
 package resources
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -112,9 +113,7 @@ const defaultMaxBytes = 250_000
 // configured. Build fails on input that no cluster would accept: a template that is not a
 // CatalogSource, two objects of one name, a catalog without digest.
 func Build(images []Image, catalogs []Catalog, opts Options) (files []File, notes []string, err error) {
-	if opts.MaxBytes == 0 {
-		opts.MaxBytes = defaultMaxBytes
-	}
+	opts.MaxBytes = cmp.Or(opts.MaxBytes, defaultMaxBytes)
 	policies := SourcePolicies()
 	if p := opts.MirrorSourcePolicy; p != "" && !slices.Contains(policies, p) {
 		return nil, nil, fmt.Errorf("mirror source policy %q: want %s%s", p, strings.Join(policies, " or "), hint(p, policies))

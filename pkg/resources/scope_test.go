@@ -48,7 +48,7 @@ func rules(t *testing.T, files []File) []string {
 			continue
 		}
 		var source string
-		for _, line := range strings.Split(string(f.Text), "\n") {
+		for line := range strings.SplitSeq(string(f.Text), "\n") {
 			if s, ok := strings.CutPrefix(line, "  - source: "); ok {
 				source = s
 				list = append(list, set+" "+source+" ->")

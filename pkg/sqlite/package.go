@@ -1,9 +1,7 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -136,12 +134,7 @@ func channelMeta(pkg, name string, entries []catalog.Entry) (*catalog.Meta, erro
 
 // meta returns the meta with the object as its text.
 func meta(object any, m catalog.Meta) (*catalog.Meta, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(object); err != nil {
-		return nil, err
-	}
-	m.Raw = bytes.TrimSuffix(out.Bytes(), []byte("\n"))
-	return &m, nil
+	var err error
+	m.Raw, err = catalog.Marshal(object)
+	return &m, err
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -43,10 +44,7 @@ func Run(ctx context.Context, o Options) (plan.Explanation, error) {
 		addFeatures(reached, &e, p, env.WorkspaceDir(o.Workspace))
 		return e, nil
 	}
-	hint := suggest.Phrase(o.Name, namesOf(p))
-	if hint == "" {
-		hint = "gantry plan lists its packages, and with --output json its images"
-	}
+	hint := cmp.Or(suggest.Phrase(o.Name, namesOf(p)), "gantry plan lists its packages, and with --output json its images")
 	return e, env.InputHint(hint, "%s has no image, bundle, package, release, chart or file %q", from, o.Name)
 }
 

@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -63,9 +64,7 @@ func FindGates(e *env.Env, g Gates) (*Programs, error) {
 	if err := g.Check(); err != nil {
 		return nil, err
 	}
-	if g.GateParallel == 0 {
-		g.GateParallel = DefaultGateParallel
-	}
+	g.GateParallel = cmp.Or(g.GateParallel, DefaultGateParallel)
 	found := &Programs{Gates: g}
 	var err error
 	if found.image, err = findGate("Options.Gate", g.Gate, g.GateTimeout); err != nil {

@@ -93,10 +93,7 @@ func CheckChannel(p *catalog.Package, name string) error {
 	for _, c := range p.Channels {
 		names = append(names, c.Name)
 	}
-	hint := suggest.Phrase(name, names)
-	if hint == "" {
-		hint = "it has " + strings.Join(names, ", ")
-	}
+	hint := cmp.Or(suggest.Phrase(name, names), "it has "+strings.Join(names, ", "))
 	return env.InputHint(hint, "package %q has no channel %q", p.Name, name)
 }
 

@@ -104,7 +104,7 @@ func testVersions(t *testing.T, all *site) {
 				arch = release.DefaultArch
 			}
 			var from []semver.Version
-			for _, v := range strings.Fields(test.from) {
+			for v := range strings.FieldsSeq(test.from) {
 				from = append(from, semver.MustParse(v))
 			}
 			if err := c.Versions(t.Context(), from, semver.MustParse(test.to), test.channel, arch); err != nil {

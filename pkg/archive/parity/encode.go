@@ -8,6 +8,7 @@ import (
 	"hash"
 	"io"
 	"runtime"
+	"slices"
 
 	"github.com/klauspost/reedsolomon"
 	"golang.org/x/sync/errgroup"
@@ -114,7 +115,7 @@ func (e *encoder) writeHeads(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		h := &Head{Number: i + 1, Parities: len(e.to), sums: append(common[:len(common):len(common)], e.sums[len(e.data)+i]...)}
+		h := &Head{Number: i + 1, Parities: len(e.to), sums: append(slices.Clip(common), e.sums[len(e.data)+i]...)}
 		raw, err := h.marshal(e.l)
 		if err != nil {
 			return err

@@ -11,7 +11,6 @@ package author
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -65,22 +64,11 @@ func Package(text PackageText) (*catalog.Meta, error) {
 		}
 		object.Icon = &icon{base64.StdEncoding.EncodeToString(text.Icon), mediaType}
 	}
-	raw, err := marshal(object)
+	raw, err := catalog.Marshal(object)
 	if err != nil {
 		return nil, fmt.Errorf("writing package %q: %w", text.Name, err)
 	}
 	return &catalog.Meta{Schema: catalog.SchemaPackage, Package: text.Name, Name: text.Name, Raw: raw}, nil
-}
-
-// marshal returns JSON without escaping <, > and &.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 var errPicture = errors.New("not an SVG, PNG, JPEG or GIF image")

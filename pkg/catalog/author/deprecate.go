@@ -1,6 +1,7 @@
 package author
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -96,10 +97,7 @@ func exists(p *catalog.Package, t Target) error {
 	default:
 		return nil
 	}
-	hint := suggest.Phrase(name, names)
-	if hint == "" {
-		hint = "it has " + strings.Join(names, ", ")
-	}
+	hint := cmp.Or(suggest.Phrase(name, names), "it has "+strings.Join(names, ", "))
 	return fmt.Errorf("package %q has no %s %q; %s", p.Name, kind, name, hint)
 }
 
@@ -109,7 +107,7 @@ type entry struct {
 }
 
 func newDeprecations(pkg string, ref reference, message string) (*catalog.Meta, error) {
-	raw, err := marshal(struct {
+	raw, err := catalog.Marshal(struct {
 		Schema  string  `json:"schema"`
 		Package string  `json:"package"`
 		Entries []entry `json:"entries"`
@@ -129,7 +127,7 @@ func withEntry(d *catalog.Deprecations, at int, ref reference, message string) (
 	if err := json.Unmarshal(d.Meta.Raw, &object); err != nil {
 		return nil, fmt.Errorf("reading the deprecations of package %q: %w", d.Package, err)
 	}
-	raw, err := marshal(entry{ref, message})
+	raw, err := catalog.Marshal(entry{ref, message})
 	if err != nil {
 		return nil, fmt.Errorf("writing the deprecations of package %q: %w", d.Package, err)
 	}

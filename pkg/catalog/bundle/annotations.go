@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -85,12 +86,7 @@ func known(annotations json.RawMessage) bool {
 	if json.Unmarshal(annotations, &members) != nil {
 		return false
 	}
-	for _, name := range []string{annotationPackage, annotationChannels, annotationDefaultChannel} {
-		if len(members[name]) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{annotationPackage, annotationChannels, annotationDefaultChannel}, func(name string) bool { return len(members[name]) > 0 })
 }
 
 // list reads a list of properties or dependencies. It returns nil if there is none. Files of

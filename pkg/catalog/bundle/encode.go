@@ -3,7 +3,6 @@ package bundle
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -107,15 +106,4 @@ func rank(propertyType string) int {
 // clean returns a JSON value without white space and unnecessary escapes.
 func clean(value []byte) ([]byte, error) {
 	return jsontext.AppendFormat(make([]byte, 0, len(value)), value)
-}
-
-// marshal writes JSON without escaping for HTML.
-func marshal(v any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

@@ -36,7 +36,7 @@ type packageVersion struct {
 
 // property encodes a value as a property.
 func property(propertyType string, value any) (catalog.Property, error) {
-	raw, err := marshal(value)
+	raw, err := catalog.Marshal(value)
 	if err != nil {
 		return catalog.Property{}, fmt.Errorf("writing property %s: %w", propertyType, err)
 	}

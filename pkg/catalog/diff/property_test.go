@@ -3,6 +3,7 @@ package diff_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -242,9 +243,7 @@ func TestProperties(t *testing.T) {
 		i := r.IntN(len(objects))
 		altered := slices.Clone(objects)
 		altered[i] = object{"unheard-of": 1}
-		for k, v := range objects[i] {
-			altered[i][k] = v
-		}
+		maps.Copy(altered[i], objects[i])
 		if diff.Compare(a, build(t, altered)).Empty() {
 			t.Fatalf("seed %d: a new member of %v was not reported", seed, objects[i])
 		}

@@ -66,30 +66,38 @@ type CRD struct {
 
 // Of reads the properties of a bundle. It returns an error if one of them cannot be parsed.
 func Of(b *catalog.Bundle) (Excerpt, error) {
-	b, err := b.Complete()
-	if err != nil {
-		return Excerpt{}, err
-	}
 	var x Excerpt
 	var short *csvSpec
-	for i, p := range b.Properties {
-		var err error
-		switch p.Type {
-		case "olm.csv.metadata":
-			short = &csvSpec{}
-			err = json.Unmarshal(p.Value, short)
-		case "olm.bundle.object":
-			err = x.object(p.Value)
-		}
-		if err != nil {
-			return Excerpt{}, fmt.Errorf("reading property %d (%s) of bundle %s: %w", i, p.Type, b.Name, err)
-		}
+	err := each(b, func(value []byte) error {
+		short = &csvSpec{}
+		return json.Unmarshal(value, short)
+	}, x.object)
+	if err != nil {
+		return Excerpt{}, err
 	}
 	if short != nil {
 		x.take(*short) // it takes precedence over the object
 	}
 	slices.SortStableFunc(x.CRDs, func(a, b CRD) int { return strings.Compare(a.Name, b.Name) })
 	return x, nil
+}
+
+// each calls metadata for the value of each olm.csv.metadata of a bundle, and object for the value of each
+// olm.bundle.object; either may be nil.
+func each(b *catalog.Bundle, metadata, object func(value []byte) error) error {
+	b, err := b.Complete()
+	if err != nil {
+		return err
+	}
+	by := map[string]func([]byte) error{"olm.csv.metadata": metadata, "olm.bundle.object": object}
+	for i, p := range b.Properties {
+		if read := by[p.Type]; read != nil {
+			if err := read(p.Value); err != nil {
+				return fmt.Errorf("reading property %d (%s) of bundle %s: %w", i, p.Type, b.Name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // csvSpec holds the fields of a ClusterServiceVersion's spec that are read. They have the same

@@ -3,8 +3,6 @@ package excerpt_test
 import (
 	"encoding/base64"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -91,50 +89,6 @@ func TestOfInvalid(t *testing.T) {
 			_, err := excerpt.Of(&catalog.Bundle{Name: "a.v1", Properties: []catalog.Property{{Type: "olm.package", Value: []byte("{}")}, p}})
 			if err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("reading property 1 (%s) of bundle a.v1: ", p.Type)) {
 				t.Errorf("got error %v", err)
-			}
-		})
-	}
-}
-
-// The excerpts of real catalogs, in the old form, the new one, and both.
-func TestReal(t *testing.T) {
-	t.Parallel()
-	const folder = "../../../../shared/catalogs"
-	if _, err := os.Stat(folder); err != nil {
-		t.Skip("there is no ../shared/catalogs beside the checkout")
-	}
-	type count struct{ Bundles, Complete, Webhooks, CRDs int }
-	for name, want := range map[string]count{
-		"nvidia-network-operator": {Bundles: 11, Complete: 11, Webhooks: 11, CRDs: 44},
-		"eda-k8s-operator":        {Bundles: 5, Complete: 3, CRDs: 9},
-		"cert-manager":            {Bundles: 45},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c, err := catalog.Read(t.Context(), os.DirFS(filepath.Join(folder, name)), catalog.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got count
-			for _, b := range c.Packages[0].Bundles {
-				x, err := excerpt.Of(b)
-				if err != nil {
-					t.Error(err)
-				}
-				if !x.CSV || len(x.InstallModes) == 0 {
-					t.Errorf("%s: no ClusterServiceVersion", b.Name)
-				}
-				got.Bundles++
-				got.CRDs += len(x.CRDs)
-				if x.Complete {
-					got.Complete++
-				}
-				if len(x.Webhooks) > 0 {
-					got.Webhooks++
-				}
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
 			}
 		})
 	}

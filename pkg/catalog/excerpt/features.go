@@ -2,7 +2,6 @@ package excerpt
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -92,33 +91,27 @@ func currentFeature(name string) string {
 
 // annotationsOf returns the annotations of a bundle's ClusterServiceVersion.
 func annotationsOf(b *catalog.Bundle) (map[string]any, error) {
-	b, err := b.Complete()
-	if err != nil {
-		return nil, err
-	}
 	var found map[string]any
-	for i, p := range b.Properties {
-		switch p.Type {
-		case "olm.csv.metadata":
-			var short struct {
-				Annotations map[string]any `json:"annotations"`
-			}
-			if err := json.Unmarshal(p.Value, &short); err != nil {
-				return nil, fmt.Errorf("reading property %d (%s) of bundle %s: %w", i, p.Type, b.Name, err)
-			}
-			return short.Annotations, nil // it takes precedence over the object
-		case "olm.bundle.object":
-			m, err := manifestOf(p.Value)
-			if err != nil {
-				return nil, fmt.Errorf("reading property %d (%s) of bundle %s: %w", i, p.Type, b.Name, err)
-			}
-			if m.Kind != "ClusterServiceVersion" || len(m.Metadata.Annotations) == 0 {
-				continue
-			}
-			if err := json.Unmarshal(m.Metadata.Annotations, &found); err != nil {
-				return nil, fmt.Errorf("reading property %d (%s) of bundle %s: %w", i, p.Type, b.Name, err)
-			}
+	done := false // olm.csv.metadata takes precedence over the objects
+	err := each(b, func(value []byte) error {
+		if done {
+			return nil
 		}
-	}
-	return found, nil
+		var short struct {
+			Annotations map[string]any `json:"annotations"`
+		}
+		err := json.Unmarshal(value, &short)
+		found, done = short.Annotations, true
+		return err
+	}, func(value []byte) error {
+		if done {
+			return nil
+		}
+		m, err := manifestOf(value)
+		if err != nil || m.Kind != "ClusterServiceVersion" || len(m.Metadata.Annotations) == 0 {
+			return err
+		}
+		return json.Unmarshal(m.Metadata.Annotations, &found)
+	})
+	return found, err
 }

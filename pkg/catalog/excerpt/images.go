@@ -48,39 +48,28 @@ type imagesCSV struct {
 // its deployments, of their variables RELATED_IMAGE_*, and of its annotations for must-gather. seen is false
 // if the catalog does not have the deployments, as with olm.csv.metadata: then only annotations are known.
 func Images(b *catalog.Bundle) (all []UsedImage, seen bool, err error) {
-	if b, err = b.Complete(); err != nil {
-		return nil, false, err
-	}
-	for i, p := range b.Properties {
-		var csv imagesCSV
-		switch p.Type {
-		case "olm.csv.metadata":
-			var short struct {
-				Annotations map[string]any `json:"annotations"`
-			}
-			if !bytes.Contains(p.Value, []byte(mustGatherWords)) {
-				continue
-			}
-			if err := json.Unmarshal(p.Value, &short); err != nil {
-				return nil, false, fmt.Errorf("reading property %d (%s) of bundle %s: %w", i, p.Type, b.Name, err)
-			}
-			csv.Metadata.Annotations = short.Annotations
-		case "olm.bundle.object":
-			text, err := objectText(p.Value)
-			if err == nil && bytes.Contains(text, []byte("ClusterServiceVersion")) {
-				err = json.Unmarshal(text, &csv)
-			}
-			if err != nil {
-				return nil, false, fmt.Errorf("reading property %d (%s) of bundle %s: %w", i, p.Type, b.Name, err)
-			}
-			if csv.Kind != "ClusterServiceVersion" {
-				continue
-			}
-			seen = true
-		default:
-			continue
+	err = each(b, func(value []byte) error {
+		if !bytes.Contains(value, []byte(mustGatherWords)) {
+			return nil
 		}
+		var csv imagesCSV
+		err := json.Unmarshal(value, &csv.Metadata)
 		all = append(all, csv.images()...)
+		return err
+	}, func(value []byte) error {
+		var csv imagesCSV
+		text, err := objectText(value)
+		if err == nil && bytes.Contains(text, []byte("ClusterServiceVersion")) {
+			err = json.Unmarshal(text, &csv)
+		}
+		if err == nil && csv.Kind == "ClusterServiceVersion" {
+			seen = true
+			all = append(all, csv.images()...)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, false, err
 	}
 	return slices.Compact(all), seen, nil
 }

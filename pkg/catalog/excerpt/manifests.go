@@ -1,8 +1,6 @@
 package excerpt
 
 import (
-	"fmt"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
@@ -10,24 +8,18 @@ import (
 // in the order of its properties. There are none if the catalog only has olm.csv.metadata. It returns an error if a
 // manifest cannot be parsed.
 func Manifests(b *catalog.Bundle, kind string) ([][]byte, error) {
-	b, err := b.Complete()
+	var all [][]byte
+	err := each(b, nil, func(value []byte) error {
+		m, err := manifestOf(value)
+		if err != nil || kind != "" && m.Kind != kind {
+			return err
+		}
+		text, err := objectText(value)
+		all = append(all, text)
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	var all [][]byte
-	for i, p := range b.Properties {
-		if p.Type != "olm.bundle.object" {
-			continue
-		}
-		m, err := manifestOf(p.Value)
-		if err == nil && (kind == "" || m.Kind == kind) {
-			var text []byte
-			text, err = objectText(p.Value)
-			all = append(all, text)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading property %d (%s) of bundle %s: %w", i, p.Type, b.Name, err)
-		}
 	}
 	return all, nil
 }

@@ -2,7 +2,6 @@ package excerpt
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -34,24 +33,18 @@ const (
 // Schemas reads the CustomResourceDefinitions among the manifests of a bundle, in the order of its
 // properties. It returns an error if a manifest cannot be parsed.
 func Schemas(b *catalog.Bundle) ([]Schema, error) {
-	b, err := b.Complete()
+	var all []Schema
+	err := each(b, nil, func(value []byte) error {
+		m, err := manifestOf(value)
+		if err != nil || m.Kind != "CustomResourceDefinition" {
+			return err
+		}
+		more, err := schemas(orEmpty(m.Spec))
+		all = append(all, more...)
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	var all []Schema
-	for i, p := range b.Properties {
-		if p.Type != "olm.bundle.object" {
-			continue
-		}
-		m, err := manifestOf(p.Value)
-		if err == nil && m.Kind == "CustomResourceDefinition" {
-			var more []Schema
-			more, err = schemas(orEmpty(m.Spec))
-			all = append(all, more...)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading property %d (%s) of bundle %s: %w", i, p.Type, b.Name, err)
-		}
 	}
 	return all, nil
 }

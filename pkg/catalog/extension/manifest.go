@@ -2,6 +2,7 @@ package extension
 
 import (
 	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -209,10 +210,8 @@ func namespace(name string) string {
 // oneOf checks for one of the values of the API.
 func oneOf(values ...string) func(string) string {
 	return func(value string) string {
-		for _, v := range values {
-			if value == v {
-				return ""
-			}
+		if slices.Contains(values, value) {
+			return ""
 		}
 		return fmt.Sprintf("%q is not one of the values of the API: %q", value, values)
 	}

@@ -3,13 +3,10 @@ package extension_test
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
@@ -29,7 +26,7 @@ func content(t *testing.T, lines ...string) *catalog.Catalog {
 		}
 		channel, entries, _ := strings.Cut(line, ": ")
 		var list []string
-		for _, entry := range strings.Fields(entries) {
+		for entry := range strings.FieldsSeq(entries) {
 			name, replaces, _ := strings.Cut(entry, "<")
 			list = append(list, fmt.Sprintf(`{"name":%q,"replaces":%q}`, name, replaces))
 			if _, version, ok := strings.Cut(name, ".v"); ok && !seen[name] {
@@ -204,47 +201,6 @@ func TestReview(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// Resolutions of published packages.
-func TestReal(t *testing.T) {
-	t.Parallel()
-	const folder = "../../../../shared/catalogs"
-	if _, err := os.Stat(folder); err != nil {
-		t.Skip("there is no ../shared/catalogs beside the checkout")
-	}
-	tests := map[string]struct {
-		e        extension.Extension
-		want     string
-		findings []extension.Reason
-	}{
-		"external-dns-operator":       {extension.Extension{}, "external-dns-operator.v1.3.8", []extension.Reason{extension.InstallMode}},
-		"gatekeeper-operator-product": {extension.Extension{Version: "3.14.x"}, "gatekeeper-operator-product.v3.14.3-0.1746550072.p", nil},
-		"habana-ai-operator":          {extension.Extension{Version: ">=1.0.0"}, "", []extension.Reason{extension.InstallMode}}, // all versions are pre-releases
-		"nvidia-network-operator":     {extension.Extension{}, "nvidia-network-operator.v25.1.0", []extension.Reason{extension.InstallMode, extension.Webhook}},
-		"alloydb-omni-operator":       {extension.Extension{}, "", []extension.Reason{extension.Dependency}},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c, err := catalog.Read(t.Context(), os.DirFS(filepath.Join(folder, name)), catalog.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			test.e.Package = name
-			r, err := extension.Resolve(test.e, []extension.Catalog{{Name: "c", Content: c}})
-			if r.Bundle != test.want {
-				t.Errorf("got %q, want %q (%v)", r.Bundle, test.want, err)
-			}
-			var reasons []extension.Reason
-			for _, f := range extension.Review(c.Package(name)) {
-				reasons = append(reasons, f.Reason)
-			}
-			if diff := cmp.Diff(test.findings, reasons, cmpopts.EquateEmpty()); diff != "" {
-				t.Error(diff)
-			}
-		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/blang/semver/v4"
@@ -33,12 +34,7 @@ func Covers(outer, inner catalog.Entry) bool {
 			versions = append(versions, v, above(v))
 		}
 	}
-	for _, v := range versions {
-		if in(v) && !out(v) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(versions, func(v semver.Version) bool { return in(v) && !out(v) })
 }
 
 // bounds returns the versions that a range names. A wildcard names its start and its end. It

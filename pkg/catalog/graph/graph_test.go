@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/blang/semver/v4"
@@ -106,23 +105,6 @@ func TestEdge(t *testing.T) {
 	} {
 		if got := Edge(tc.entry, tc.name, semver.MustParse(tc.version)); got != tc.want {
 			t.Errorf("Edge(%+v, %s, %s) = %v", tc.entry, tc.name, tc.version, got)
-		}
-	}
-}
-
-// A channel of 150 entries that each skip 1,000 names that do not exist.
-func BenchmarkInspect(b *testing.B) {
-	var entries []catalog.Entry
-	for i := range 150 {
-		e := catalog.Entry{Name: fmt.Sprintf("p.v1.%d.0", i), Replaces: fmt.Sprintf("p.v1.%d.0", i-1)}
-		for j := range 1000 {
-			e.Skips = append(e.Skips, fmt.Sprintf("p.v0.%d.%d", i, j))
-		}
-		entries = append(entries, e)
-	}
-	for b.Loop() {
-		if !Inspect(entries).Valid() {
-			b.Fatal("not whole")
 		}
 	}
 }

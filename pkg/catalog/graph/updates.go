@@ -175,9 +175,6 @@ func (u *Updates) successors(at At) []int {
 // hop returns the update to a candidate.
 func (u *Updates) hop(at At, i int) Hop {
 	c := u.candidates[i]
-	kind := names(c.Entry, at.Name)
-	if kind == "" {
-		kind = SkipRange
-	}
+	kind := cmp.Or(names(c.Entry, at.Name), SkipRange)
 	return Hop{Channel: c.channel, From: at.Name, To: c.Name, Edge: kind}
 }

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"slices"
 )
 
 // Step returns the update that OLM makes automatically, false if it makes none.
@@ -26,12 +27,7 @@ func (u *Updates) Step(at At) (Hop, bool) {
 // catalog.
 func (u *Updates) stays(at At, best candidate) bool {
 	runs := catalog.NewVersionRelease(at.Version, at.Release)
-	for _, c := range u.present {
-		if c.order.Compare(runs) == 0 && preferred(c, best) <= 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(u.present, func(c candidate) bool { return c.order.Compare(runs) == 0 && preferred(c, best) <= 0 })
 }
 
 // Walk returns every update that OLM makes automatically, one after the other. A cycle of updates

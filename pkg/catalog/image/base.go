@@ -3,6 +3,7 @@ package image
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -63,9 +64,7 @@ func prepare(p *image.Platform) error {
 		return err
 	}
 	all := map[string]string{ConfigsLabel: "/" + scratchDir}
-	for k, v := range p.Labels {
-		all[k] = v
-	}
+	maps.Copy(all, p.Labels)
 	p.Labels = all
 	return nil
 }

@@ -303,29 +303,6 @@ func TestBuildAgain(t *testing.T) {
 	}
 }
 
-// TestBuildRebuilt rebuilds a rebuilt image: its layer is dropped, the base stays.
-func TestBuildRebuilt(t *testing.T) {
-	m := newMemory()
-	root := m.putImage(t, source{entrypoint: []string{"/bin/opm"}, cmd: opmServe, layers: [][]header{base, configs, cache}}.image(t))
-	img, _, err := read(t, m, root)
-	must(t, err)
-	first, err := build(t.Context(), m, img, filtered)
-	must(t, err)
-	img, files, err := read(t, m, first.Root)
-	must(t, err)
-	if diff := cmp.Diff(filteredFiles(), files); diff != "" {
-		t.Errorf("catalog (-want +got):\n%s", diff)
-	}
-	second, err := build(t.Context(), m, img, filtered)
-	must(t, err)
-	if diff := cmp.Diff(first.Source, second.Source); diff != "" {
-		t.Errorf("kept layers (-want +got):\n%s", diff)
-	}
-	if second.New[0].Digest != first.New[0].Digest {
-		t.Error("the same catalog has another layer")
-	}
-}
-
 func TestBuildNames(t *testing.T) {
 	m := newMemory()
 	root := m.putImage(t, source{layers: [][]header{configs}}.image(t))

@@ -3,48 +3,7 @@ package image
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-// TestFacts builds from an image whose layers were not read, with the facts of one whose layers
-// were.
-func TestFacts(t *testing.T) {
-	m := newMemory()
-	opm := source{arch: "amd64", entrypoint: []string{"/bin/opm"}, cmd: opmServe, layers: [][]header{base, mixed, configs, cache}}
-	arm := opm
-	arm.arch, arm.layers = "arm64", [][]header{baseArm, mixed, configs, cache}
-	root := m.putIndex(t, index(t, opm, arm))
-	read, _, err := read(t, m, root)
-	must(t, err)
-	facts, err := read.Facts()
-	must(t, err)
-	want, err := build(t.Context(), m, read, filtered)
-	must(t, err)
-
-	clear(m.reads)
-	img, err := Open(t.Context(), m, "", root)
-	must(t, err)
-	must(t, img.Restore(facts))
-	got, err := build(t.Context(), m, img, filtered)
-	must(t, err)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("built (-read +restored):\n%s", diff)
-	}
-	if diff := cmp.Diff(read.Layers(), img.Layers()); diff != "" {
-		t.Errorf("layers (-read +restored):\n%s", diff)
-	}
-	for _, l := range read.Layers() {
-		if m.reads[l.Descriptor.Digest] > 0 {
-			t.Errorf("layer %s was read", l.Descriptor.Digest)
-		}
-	}
-	again, err := img.Facts()
-	must(t, err)
-	if diff := cmp.Diff(string(facts), string(again)); diff != "" {
-		t.Error(diff)
-	}
-}
 
 func TestRestoreOthers(t *testing.T) {
 	m := newMemory()

@@ -46,8 +46,8 @@ func (fs tree) apply(t testing.TB, layer []byte, keep func(name string) bool) {
 			}
 			continue
 		}
-		if strings.HasPrefix(base, ".wh.") {
-			fs.remove(path.Join(dir, strings.TrimPrefix(base, ".wh.")), brought)
+		if after, ok := strings.CutPrefix(base, ".wh."); ok {
+			fs.remove(path.Join(dir, after), brought)
 			continue
 		}
 		for n, c := range name {

@@ -118,23 +118,6 @@ func TestReadHostile(t *testing.T) {
 	}
 }
 
-// TestReadManyLayers has more layers with catalog files than are read at a time, so that most of
-// them wait.
-func TestReadManyLayers(t *testing.T) {
-	var layers [][]header
-	want := map[string]string{"a": "A 39"}
-	for n := range 40 {
-		layers = append(layers, []header{{"configs/a", fmt.Sprintf("A %d", n)}, {fmt.Sprintf("configs/b/%d", n), "B"}})
-		want[fmt.Sprintf("b/%d", n)] = "B"
-	}
-	m := newMemory()
-	_, got, err := read(t, m, m.putImage(t, source{layers: layers}.image(t)))
-	must(t, err)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("catalog (-want +got):\n%s", diff)
-	}
-}
-
 func TestReadTooLarge(t *testing.T) {
 	m := newMemory()
 	bomb := strings.Repeat("0", 4<<20)

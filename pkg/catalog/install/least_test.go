@@ -3,12 +3,10 @@ package install
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/rbac"
 )
 
@@ -199,49 +197,5 @@ func TestEscalateAndBind(t *testing.T) {
 		if missing, _ := r.Missing(p); (len(missing.Namespaces()) == 0) != tc.want {
 			t.Errorf("with %q, %v is missing", tc.verbs, missing.Roles())
 		}
-	}
-}
-
-// realCatalogs has packages of public catalogs, beside the project's checkout.
-const realCatalogs = "../../../../shared/catalogs"
-
-func TestRealBundles(t *testing.T) {
-	t.Parallel()
-	if _, err := os.Stat(realCatalogs); err != nil {
-		t.Skip("there are no real catalogs beside the checkout")
-	}
-	packages := []string{"compliance-operator", "eda-k8s-operator", "nvidia-network-operator"}
-	c, err := catalog.Read(t.Context(), os.DirFS(realCatalogs), catalog.Options{Keep: func(name string) bool { return slices.Contains(packages, name) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bundles, rules := 0, 0
-	for _, p := range c.Packages {
-		for i, of := range p.Bundles {
-			b, err := Read(of)
-			if err != nil {
-				continue // its manifests are in its image
-			}
-			if i%3 != 0 || testing.Short() && i%9 != 0 {
-				continue // they differ little
-			}
-			bundles++
-			options := V1Options{InstallNamespace: "here"}
-			if !b.supports(allNamespaces) && !b.supports(ownNamespace) {
-				options.Namespaces = []string{"there"}
-			}
-			r, err := V1(b, options)
-			if err != nil {
-				t.Errorf("%s: %v", b.Name, err)
-				continue
-			}
-			rules += checkLeast(t, r)
-			if _, err := Classic(b, ClassicOptions{CatalogSource: "a/b"}); err != nil {
-				t.Errorf("%s: %v", b.Name, err)
-			}
-		}
-	}
-	if want := map[bool]int{true: 4, false: 10}[testing.Short()]; bundles < want || rules < 20*want {
-		t.Errorf("there are %d bundles with manifests, with %d rules", bundles, rules)
 	}
 }

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -128,10 +129,7 @@ func (r *rendering) add(group, resource, namespace, name string) {
 // roles adds the roles, of a kind and in a namespace, that OLM v1 makes of permissions.
 func (r *rendering) roles(csv, namespace, resource string, all []permissions) error {
 	for _, p := range all {
-		account := p.ServiceAccountName
-		if account == "" {
-			account = defaultAccount
-		}
+		account := cmp.Or(p.ServiceAccountName, defaultAccount)
 		name, err := uniqueName(csv+"-"+account, p)
 		if err != nil {
 			return err

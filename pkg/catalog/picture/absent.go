@@ -75,7 +75,7 @@ func (t *chart) absentOne(name string) absentee {
 		n.Marks = append(n.Marks, installed)
 	}
 	if others := t.channelsOf[name]; len(others) > 0 {
-		n.Note = "in " + several(others, 1)
+		n.Note = "in " + diagram.Few(others, 1)
 		n.Facts = []diagram.Fact{{Name: "in", Value: strings.Join(others, ", ")}}
 	}
 	return absentee{[]string{name}, n}

@@ -237,12 +237,12 @@ func (t *chart) node(e catalog.Entry, more int) diagram.Node {
 		n.Marks = append(n.Marks, stranded)
 	}
 	fact("replaces", e.Replaces)
-	fact("skips", several(e.Skips, 5))
+	fact("skips", diagram.Few(e.Skips, 5))
 	fact("skipRange", e.SkipRange)
 	if more > 0 {
 		fact("also directly from", counted(more, "bundle"))
 		if t.heads[e.Name] || t.mirrors[e.Name] {
-			n.Note = fmt.Sprintf("directly from %s more", thousands(more))
+			n.Note = fmt.Sprintf("directly from %s more", diagram.Count(more))
 		}
 	}
 	if others := t.otherChannels(e.Name); len(others) > 0 {
@@ -273,7 +273,7 @@ func (t *chart) describe() {
 	}
 	first := counted(len(t.entries), "bundle")
 	if len(t.inKept) > 0 {
-		first += fmt.Sprintf(", %s kept", thousands(len(t.inKept)))
+		first += fmt.Sprintf(", %s kept", diagram.Count(len(t.inKept)))
 	}
 	if len(t.shape.Heads) == 1 {
 		first += ", head " + t.shape.Heads[0]
@@ -285,9 +285,9 @@ func (t *chart) describe() {
 	case len(t.shape.Heads) == 0:
 		g.Notes = append(g.Notes, "OLM refuses this channel: it has no head")
 	case len(t.shape.Heads) > 1:
-		g.Notes = append(g.Notes, "OLM refuses this channel: it has several heads, "+several(t.shape.Heads, 5))
+		g.Notes = append(g.Notes, "OLM refuses this channel: it has several heads, "+diagram.Few(t.shape.Heads, 5))
 	case len(t.shape.Stranded) > 0:
-		g.Notes = append(g.Notes, "OLM refuses this channel: no updates lead to the head from "+several(t.shape.Stranded, 5))
+		g.Notes = append(g.Notes, "OLM refuses this channel: no updates lead to the head from "+diagram.Few(t.shape.Stranded, 5))
 	}
 	if message, ok := t.deprecation(catalog.SchemaChannel, t.channel.Name); ok {
 		g.Marks = append(g.Marks, deprecated)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/diagram"
 )
 
 // Limits for a channel that is larger than any real one: maxTried is the number of pairs of a
@@ -135,7 +136,7 @@ func (t *chart) findRanges(successors []catalog.Entry, hasUpdate map[string]bool
 		t.graph.Notes = append(t.graph.Notes, fmt.Sprintf("the channel is so large that %s were ignored", counted(left, "skipRange")))
 	}
 	if folded > maxFolded {
-		t.graph.Notes = append(t.graph.Notes, fmt.Sprintf("%s edges of skipRanges are not listed", thousands(folded-maxFolded)))
+		t.graph.Notes = append(t.graph.Notes, fmt.Sprintf("%s edges of skipRanges are not listed", diagram.Count(folded-maxFolded)))
 	}
 }
 

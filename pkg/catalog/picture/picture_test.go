@@ -207,13 +207,6 @@ func TestHugeChannel(t *testing.T) {
 	}
 }
 
-func BenchmarkDraw(b *testing.B) {
-	p := etcd(b)
-	for b.Loop() {
-		draw(b, p, picture.Options{})
-	}
-}
-
 // Releases are ordered as OLM v1 orders them, not as text.
 func TestReleasesStandInTheirOrder(t *testing.T) {
 	p := &catalog.Package{Name: "p", DefaultChannel: "stable"}

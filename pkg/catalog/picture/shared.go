@@ -135,7 +135,7 @@ func (t *chart) runNode(r *run) diagram.Node {
 	first, last := r.nodes[0], r.nodes[len(r.nodes)-1]
 	n := diagram.Node{
 		ID: first.ID, Label: counted(len(r.nodes), "bundle"), Detail: first.Label + " to " + last.Label,
-		Note: "drawn in " + several(r.channels, 1), Marks: []string{drawnAbove},
+		Note: "drawn in " + diagram.Few(r.channels, 1), Marks: []string{drawnAbove},
 	}
 	if t.options.Kept != nil {
 		n.Marks = append(n.Marks, t.fate(first.ID))
@@ -148,6 +148,6 @@ func (t *chart) runNode(r *run) diagram.Node {
 	if installedHere {
 		n.Marks = append(n.Marks, installed)
 	}
-	n.Facts = []diagram.Fact{{Name: "drawn in", Value: several(r.channels, 5)}}
+	n.Facts = []diagram.Fact{{Name: "drawn in", Value: diagram.Few(r.channels, 5)}}
 	return n
 }

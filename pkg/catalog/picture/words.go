@@ -3,7 +3,6 @@ package picture
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
@@ -82,13 +81,13 @@ func (s *sketch) notes(channels []*catalog.Channel) []string {
 		}
 	}
 	if len(elsewhere) > 0 {
-		notes = append(notes, "Installed, but in no channel of the catalog: "+several(elsewhere, 5)+".")
+		notes = append(notes, "Installed, but in no channel of the catalog: "+diagram.Few(elsewhere, 5)+".")
 	}
 	return notes
 }
 
 func counted(n int, noun string) string {
-	return thousands(n) + " " + noun + verb(n, "", "s")
+	return diagram.Count(n) + " " + noun + verb(n, "", "s")
 }
 
 func verb(n int, one, many string) string {
@@ -96,21 +95,4 @@ func verb(n int, one, many string) string {
 		return one
 	}
 	return many
-}
-
-// thousands formats a number with commas.
-func thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// several joins names. Of more than limit names it lists the first ones and counts the others.
-func several(names []string, limit int) string {
-	if len(names) <= limit+1 {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %s more", strings.Join(names[:limit], ", "), thousands(len(names)-limit))
 }

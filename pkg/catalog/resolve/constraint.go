@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -100,21 +101,11 @@ type (
 )
 
 func (a allOf) matches(b *bundle) bool {
-	for _, p := range a {
-		if !p.matches(b) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(a, func(p predicate) bool { return !p.matches(b) })
 }
 
 func (a anyOf) matches(b *bundle) bool {
-	for _, p := range a {
-		if p.matches(b) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a, func(p predicate) bool { return p.matches(b) })
 }
 
 func (n noneOf) matches(b *bundle) bool { return !anyOf(n).matches(b) }

@@ -34,6 +34,8 @@ func TestPredicates(t *testing.T) {
 		"package below the head":          {property: requiresPackage("p", ">=1.0.0 <2.0.0"), want: v1},
 		"package in two ranges":           {property: requiresPackage("p", "1.0.0 || >=1.5.0 <2.5.0"), want: v2},
 		"package in an unavailable range": {property: requiresPackage("p", ">=4.0.0"), reason: "c has package p only in 1.0.0, 2.0.0 and 3.0.0"},
+		"package far from the range":      {property: requiresPackage("many", ">=9.0.0"), reason: "c has package many in 6 versions from 1.0.0 to 6.0.0, none of them in the range"},
+		"message of the publisher":        {property: constraint(`{"failureMessage":"ask us","any":{"constraints":[{"package":{"packageName":"q","versionRange":">0.0.0"}}]}}`), reason: "(message of the publisher: ask us): no catalog"},
 		"missing package":                 {property: requiresPackage("q", ">=1.0.0"), reason: "no catalog of the configuration has package q"},
 		"package in an invalid range":     {property: requiresPackage("p", "latest"), reason: `version range "latest"`},
 		"package in a v range":            {property: requiresPackage("p", "<v1.4.0"), reason: `version range "<v1.4.0"`},
@@ -73,7 +75,11 @@ func TestPredicates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			whole := fbc{}.one("x", tc.property).
+			many := fbc{}.pkg("many", "stable: many.v1.0.0, many.v2.0.0<many.v1.0.0, many.v3.0.0<many.v2.0.0, many.v4.0.0<many.v3.0.0, many.v5.0.0<many.v4.0.0, many.v6.0.0<many.v5.0.0")
+			for i := range 6 {
+				many = many.bundle("many", fmt.Sprintf("%d.0.0", i+1))
+			}
+			whole := many.one("x", tc.property).
 				pkg("p", "stable: p.v3.0.0<p.v2.0.0, p.v2.0.0<p.v1.0.0, p.v1.0.0").
 				bundle("p", "1.0.0", provides("A"), `olm.label {"label":"old"}`, `certified "partly"`, `olm.csv.metadata {}`).
 				bundle("p", "2.0.0", provides("A"), provides("B")).
@@ -87,13 +93,26 @@ func TestPredicates(t *testing.T) {
 			if diff := cmp.Diff(want, refs(got.Additions)); diff != "" {
 				t.Errorf("added:\n%s%v", diff, got.Unsatisfied)
 			}
-			if (len(got.Unsatisfied) == 1) != (tc.reason != "") || tc.reason != "" && !strings.Contains(got.Unsatisfied[0].Reason, tc.reason) {
+			if (len(got.Unsatisfied) == 1) != (tc.reason != "") || tc.reason != "" && !strings.Contains(got.Unsatisfied[0].String(), tc.reason) {
 				t.Errorf("got %v, want %q", got.Unsatisfied, tc.reason)
 			}
 			if len(got.Satisfied) != 0 {
 				t.Errorf("satisfied: %v", got.Satisfied)
 			}
 		})
+	}
+}
+
+// TestDependents checks that bundles with the same dependency are listed together, whether it is satisfied or not.
+func TestDependents(t *testing.T) {
+	t.Parallel()
+	whole := fbc{}.pkg("x", "stable: x.v2.0.0<x.v1.0.0, x.v1.0.0").
+		bundle("x", "1.0.0", requires("A"), requires("Z")).bundle("x", "2.0.0", requires("A"), requires("Z")).
+		one("p", provides("A")).read(t)
+	got := resolve.Dependencies([]resolve.Catalog{{Name: "c", Wanted: true, Kept: whole, Original: whole}}, nil)
+	both := []string{"x.v1.0.0", "x.v2.0.0"}
+	if len(got.Satisfied) != 1 || len(got.Unsatisfied) != 1 || !slices.Equal(got.Satisfied[0].Bundles, both) || !slices.Equal(got.Unsatisfied[0].Bundles, both) {
+		t.Errorf("%+v", got)
 	}
 }
 

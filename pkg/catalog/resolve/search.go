@@ -162,12 +162,7 @@ func (s *search) fits(i int, o candidate) bool {
 	if o.conflicts(s.dependent) {
 		return false
 	}
-	for _, t := range s.chosen[:i] {
-		if t.bundle != nil && o.conflicts(t.bundle) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.chosen[:i], func(t candidate) bool { return t.bundle != nil && o.conflicts(t.bundle) })
 }
 
 // describe returns a dependency as it appears in the result.

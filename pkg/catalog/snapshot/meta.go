@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
@@ -143,7 +144,7 @@ func (p *metaReader) bytes() []byte {
 		_, err := io.ReadFull(p.r, text[have:])
 		p.err = unexpected(err)
 	}
-	return text[:len(text):len(text)]
+	return slices.Clip(text)
 }
 
 // unexpected turns io.EOF into io.ErrUnexpectedEOF.

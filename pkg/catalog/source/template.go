@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,10 +58,7 @@ func (s *Source) openTemplate(name, dir string, text []byte) error {
 		s.templates.template, err = template.Read(name, strings.NewReader(string(text)))
 		return advice.Wrap(advice.Input, err, "")
 	}
-	config := s.from.CatalogConfig
-	if config == "" {
-		config = filepath.Join(dir, catalogsFile)
-	}
+	config := cmp.Or(s.from.CatalogConfig, filepath.Join(dir, catalogsFile))
 	if strings.Contains(config, "://") {
 		return advice.New(advice.Input, "download it and name the file", "catalog configuration %s: it is read from files only", config)
 	}
@@ -170,10 +168,7 @@ func (s *Source) render(ctx context.Context) ([]*catalog.Meta, error) {
 	case want == "":
 		want = names[0]
 	case !slices.Contains(names, want):
-		hint := suggest.Phrase(want, names)
-		if hint == "" {
-			hint = "it has components for " + strings.Join(names, ", ")
-		}
+		hint := cmp.Or(suggest.Phrase(want, names), "it has components for "+strings.Join(names, ", "))
 		return nil, advice.New(advice.Input, hint, "the composite template has no component for a catalog %q", want)
 	}
 	var metas []*catalog.Meta

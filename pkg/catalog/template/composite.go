@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -151,20 +152,14 @@ func (t componentText) component(catalogs []catalogConfig) (c Component, err err
 		for _, c := range catalogs {
 			names = append(names, c.Name)
 		}
-		hint := suggest.Phrase(t.Name, names)
-		if hint == "" {
-			hint = "the catalogs are " + strings.Join(names, ", ")
-		}
+		hint := cmp.Or(suggest.Phrase(t.Name, names), "the catalogs are "+strings.Join(names, ", "))
 		return c, fmt.Errorf("there is no catalog of that name; %s", hint)
 	}
 	to, builder := catalogs[at], t.Strategy.Template.Schema
 	known := []string{builderRaw, builderBasic, builderSemver, builderCustom}
 	switch {
 	case !slices.Contains(known, builder):
-		hint := suggest.Phrase(builder, known)
-		if hint == "" {
-			hint = "the builders are " + strings.Join(known, ", ")
-		}
+		hint := cmp.Or(suggest.Phrase(builder, known), "the builders are "+strings.Join(known, ", "))
 		return c, fmt.Errorf("builder %q does not exist; %s", builder, hint)
 	case !slices.Contains(to.Builders, builder):
 		return c, fmt.Errorf("catalog %s does not allow builder %s, only %s", to.Name, builder, strings.Join(to.Builders, ", "))

@@ -1,7 +1,6 @@
 package template
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 
@@ -59,15 +58,4 @@ func presentation(m *catalog.Meta) (*icon, string) {
 		return found, csv.Spec.Description
 	}
 	return nil, ""
-}
-
-// marshal writes JSON without escaping for HTML.
-func marshal(v any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

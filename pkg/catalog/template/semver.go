@@ -290,7 +290,7 @@ func (c candidate) better(best candidate, preferred string) bool {
 
 // encode writes an object. Characters that HTML escapes are kept.
 func encode(v any, m *catalog.Meta) (*catalog.Meta, error) {
-	raw, err := marshal(v)
+	raw, err := catalog.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("writing %s %s: %w", m.Schema, m.Name, err)
 	}

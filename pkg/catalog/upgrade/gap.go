@@ -129,15 +129,7 @@ func (c pathCheck) addChannels(hops []graph.Hop) Fix {
 // to.
 func (c pathCheck) keeps(h graph.Hop) bool {
 	ch := c.kept.Channel(h.Channel)
-	if ch == nil {
-		return false
-	}
-	for _, e := range ch.Entries {
-		if e.Name == h.To {
-			return true
-		}
-	}
-	return false
+	return ch != nil && hasEntry(ch, h.To)
 }
 
 // upstreamNote explains that the original catalog has no upgrade path either.

@@ -4,6 +4,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"slices"
 )
 
 // Lost returns the operators that reach the head of their channel in a catalog and do not in the one that replaces it,
@@ -54,12 +55,7 @@ func (r *replacedPackage) isLost(o installed.Operator) bool {
 	if len(channels) == 0 {
 		return o.Generation == graph.V1 && stranded("")
 	}
-	for _, name := range channels {
-		if !stranded(name) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(channels, func(name string) bool { return !stranded(name) })
 }
 
 // bundleOf returns the bundle of a package that an operator runs, nil if the package does not have it.
@@ -76,10 +72,5 @@ func bundleOf(p *catalog.Package, o installed.Operator) *catalog.Bundle {
 }
 
 func hasEntry(ch *catalog.Channel, name string) bool {
-	for _, e := range ch.Entries {
-		if e.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ch.Entries, func(e catalog.Entry) bool { return e.Name == name })
 }

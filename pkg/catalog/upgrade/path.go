@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -288,9 +289,7 @@ func (c pathCheck) facts(name string) facts {
 	}
 	f.name = name
 	if name == c.at.Name {
-		if f.max == "" {
-			f.max = c.operator.MaxOpenShift
-		}
+		f.max = cmp.Or(f.max, c.operator.MaxOpenShift)
 		if len(f.apis) == 0 {
 			f.apis = c.operator.APIs
 		}

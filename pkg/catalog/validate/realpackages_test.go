@@ -1,9 +1,6 @@
 package validate_test
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -55,65 +52,5 @@ func TestPackageNames(t *testing.T) {
 		if takes != (got == nil) || !takes && (len(got) != 1 || got[0].Rule != validate.PackageName) {
 			t.Errorf("%s: got %v", name, got)
 		}
-	}
-}
-
-// realText returns the file of a package of a public catalog.
-func realText(t *testing.T, pkg string) string {
-	t.Helper()
-	const dir = "../../../../shared/catalogs"
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("there are no real catalogs beside the checkout")
-	}
-	for _, name := range []string{"catalog.yaml", "catalog.json"} {
-		if text, err := os.ReadFile(filepath.Join(dir, pkg, name)); err == nil {
-			return string(text)
-		}
-	}
-	t.Fatalf("there is no package %s", pkg)
-	return ""
-}
-
-// Real packages, each with one error as seen in public catalogs: exactly that error is reported, at
-// the line of its object.
-func TestBrokenRealPackages(t *testing.T) {
-	var tenThousand strings.Builder
-	for i := range 10_000 {
-		fmt.Fprintf(&tenThousand, "  - kubecost-operator.v0.0.%d\n", i)
-	}
-	tests := []struct {
-		name, pkg string
-		old, new  string
-		rule      validate.Rule // "" if it is valid
-		line      int
-		words     string
-	}{
-		{"invalid skipRange", "jumpstarter-operator", "'>=0.8.1 <0.9.0-rc.1'", "'<v0.9.0-rc.1'", validate.EntrySkipRange, 6, `skipRange "<v0.9.0-rc.1" is not a range`},
-		{"cycle", "jumpstarter-operator", "- name: jumpstarter-operator.v0.8.0\n", "- name: jumpstarter-operator.v0.8.0\n  replaces: jumpstarter-operator.v0.8.1\n", validate.ChannelCycle, 6,
-			"jumpstarter-operator.v0.8.1 -> jumpstarter-operator.v0.8.1-rc.1 -> jumpstarter-operator.v0.8.0 -> jumpstarter-operator.v0.8.1"},
-		{"two heads", "jumpstarter-operator", "  replaces: jumpstarter-operator.v0.9.0-rc.2\n", "", validate.ChannelHeads, 6, "2 heads, entries that no other replaces or skips: jumpstarter-operator.v0.9.0, jumpstarter-operator.v0.9.0-rc.2"},
-		{"no head", "jumpstarter-operator", "- name: jumpstarter-operator.v0.8.0\n", "- name: jumpstarter-operator.v0.8.0\n  replaces: jumpstarter-operator.v0.9.0\n", validate.ChannelHeads, 6, "has no head"},
-		{"a head without its skips", "kubecost-operator", "- name: kubecost-operator.v2.8.2\n  skips:\n  - kubecost-operator.v2.5.4\n  - kubecost-operator.v2.7.1\n  - kubecost-operator.v2.7.2\n  - kubecost-operator.v2.8.0\n  - kubecost-operator.v2.8.1\n", "- name: kubecost-operator.v2.8.2\n",
-			validate.ChannelHeads, 9, "2 heads, entries that no other replaces or skips: kubecost-operator.v2.8.1, kubecost-operator.v2.8.2"},
-		{"10,000 skips of nothing", "kubecost-operator", "- name: kubecost-operator.v2.8.2\n  skips:\n", "- name: kubecost-operator.v2.8.2\n  skips:\n" + tenThousand.String(), "", 0, ""},
-		{"an image with blanks", "jumpstarter-operator", "jumpstarter-operator:0.8.0\n", "jumpstarter operator:0.8.0\n", validate.BundleImage, 27, "is not a reference"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			text := realText(t, test.pkg)
-			if !strings.Contains(text, test.old) {
-				t.Fatalf("the package does not have %q", test.old)
-			}
-			got := problems(t, strings.Replace(text, test.old, test.new, 1))
-			if test.rule == "" {
-				if got != nil {
-					t.Errorf("got %v", got)
-				}
-				return
-			}
-			if len(got) != 1 || got[0].Rule != test.rule || !strings.Contains(got[0].Message, test.words) || test.line != 0 && got[0].Line != test.line {
-				t.Errorf("got %v, want %s at line %d: %s", got, test.rule, test.line, test.words)
-			}
-		})
 	}
 }

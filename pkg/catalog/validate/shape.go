@@ -2,6 +2,7 @@ package validate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"math"
@@ -46,9 +47,7 @@ func (s *shaper) value(want *shape, path string) error {
 		kind = 't'
 	}
 	if kind != want.kind {
-		if path == "" {
-			path = "the value"
-		}
+		path = cmp.Or(path, "the value")
 		return fmt.Errorf("%s must be %s, not %s", strings.TrimPrefix(path, "."), kindWord(want.kind), kindWord(kind))
 	}
 	switch kind {

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -269,32 +267,5 @@ func TestError(t *testing.T) {
 	want := "OLM rejects the catalog for 2 reasons:\n  a/catalog.json:3: it is empty (channel-empty)\n  it has none (bundle-image)"
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestRealCatalogs checks that catalogs that opm accepts are accepted.
-func TestRealCatalogs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads real data")
-	}
-	const dir = "../../../../shared/catalogs"
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Skip("there are no real catalogs beside the checkout")
-	}
-	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		t.Run(e.Name(), func(t *testing.T) {
-			c, err := catalog.Read(t.Context(), os.DirFS(filepath.Join(dir, e.Name())), catalog.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := validate.Catalog(c); err != nil {
-				t.Error(err)
-			}
-			sameResult(t, os.DirFS(filepath.Join(dir, e.Name())), nil)
-		})
 	}
 }

@@ -8,6 +8,7 @@
 package renderer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,9 +106,7 @@ type Renderer struct {
 
 // New returns a Renderer that runs the program at path. Close ends it.
 func New(path string, o Options) *Renderer {
-	if o.Memory == 0 {
-		o.Memory = defaultMemory
-	}
+	o.Memory = cmp.Or(o.Memory, defaultMemory)
 	if o.Time == 0 {
 		o.Time = defaultTime
 	}

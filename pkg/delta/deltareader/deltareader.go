@@ -8,6 +8,7 @@
 package deltareader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -241,9 +242,7 @@ func (j *job) release() {
 // explainSpace adds what to do if a folder for temporary files is full.
 func explainSpace(err error, dir string) error {
 	if errors.Is(err, syscall.ENOSPC) {
-		if dir == "" {
-			dir = os.TempDir()
-		}
+		dir = cmp.Or(dir, os.TempDir())
 		return fmt.Errorf("%s has no space for the uncompressed content of what a delta is based on: %w", dir, err)
 	}
 	return err

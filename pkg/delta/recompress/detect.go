@@ -2,6 +2,7 @@ package recompress
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,9 +70,7 @@ const defaultMaxContent = 64 << 30
 func Detect(ctx context.Context, blob io.ReaderAt, size int64, o DetectOptions) (*Recipe, Report, error) {
 	in := &blobInput{ReaderAt: blob}
 	d := &detection{blob: in, size: size, max: o.MaxContent, clock: stopwatch{now: o.Now}}
-	if d.max == 0 {
-		d.max = defaultMaxContent
-	}
+	d.max = cmp.Or(d.max, defaultMaxContent)
 	r, err := d.run(ctx)
 	d.report.Busy = d.clock.busy()
 	if cause := ctx.Err(); err != nil && cause != nil {

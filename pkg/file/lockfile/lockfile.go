@@ -14,6 +14,7 @@
 package lockfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -104,9 +105,7 @@ func try(folder *os.Root, name string, flock func(*os.File) error) (_ *Lock, err
 		}
 	}
 	if errors.Is(err, errLocked) {
-		if owner == "" {
-			owner = "another run"
-		}
+		owner = cmp.Or(owner, "another run")
 		return nil, &LockedError{Path: filepath.Join(folder.Name(), name), Owner: owner, Unsure: unsure}
 	}
 	if err != nil {

@@ -132,14 +132,14 @@ func dependencyMessage(p catalog.Property) (*api.Dependency, error) {
 		if err := json.Unmarshal(p.Value, &required); err != nil {
 			return nil, err
 		}
-		value, err := marshal(struct {
+		value, err := catalog.Marshal(struct {
 			PackageName string `json:"packageName"`
 			Version     string `json:"version"`
 		}{required.PackageName, required.VersionRange})
 		if err != nil {
 			return nil, err
 		}
-		return &api.Dependency{Type: typePackage, Value: value}, nil
+		return &api.Dependency{Type: typePackage, Value: string(value)}, nil
 	default:
 		return nil, nil
 	}

@@ -1,10 +1,8 @@
 package catalogserver
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -132,48 +130,31 @@ func object(value []byte) (string, string, error) {
 
 // makeCSV makes the ClusterServiceVersion of an excerpt.
 func makeCSV(e channelEntry, excerpt []byte) (string, error) {
-	var from struct {
-		Annotations    json.RawMessage `json:"annotations"`
-		APIServices    json.RawMessage `json:"apiServiceDefinitions"`
-		CRDs           json.RawMessage `json:"crdDescriptions"`
-		Description    json.RawMessage `json:"description"`
-		DisplayName    json.RawMessage `json:"displayName"`
-		InstallModes   json.RawMessage `json:"installModes"`
-		Keywords       json.RawMessage `json:"keywords"`
-		Labels         json.RawMessage `json:"labels"`
-		Links          json.RawMessage `json:"links"`
-		Maintainers    json.RawMessage `json:"maintainers"`
-		Maturity       json.RawMessage `json:"maturity"`
-		MinKubeVersion json.RawMessage `json:"minKubeVersion"`
-		NativeAPIs     json.RawMessage `json:"nativeAPIs"`
-		Provider       json.RawMessage `json:"provider"`
-	}
+	from := struct {
+		csvMetadata
+		csvSpec
+		APIServices json.RawMessage `json:"apiServiceDefinitions"`
+		CRDs        json.RawMessage `json:"crdDescriptions"`
+	}{}
 	if err := json.Unmarshal(excerpt, &from); err != nil {
 		return "", err
 	}
-	made := csv{
-		APIVersion: "operators.coreos.com/v1alpha1", Kind: kindCSV,
-		Metadata: csvMetadata{Name: e.bundle.Name, Annotations: from.Annotations, Labels: from.Labels},
-		Spec: csvSpec{
-			DisplayName: from.DisplayName, Description: from.Description, Version: e.bundle.Version.String(),
-			Maturity: from.Maturity, MinKubeVersion: from.MinKubeVersion, Keywords: from.Keywords,
-			Maintainers: from.Maintainers, Provider: from.Provider, Links: from.Links, InstallModes: from.InstallModes,
-			Install: csvInstall{Strategy: "deployment"},
-			CRDs:    from.CRDs, APIServices: from.APIServices, NativeAPIs: from.NativeAPIs,
-			RelatedImages: csvImages(e.bundle.RelatedImages),
-		},
-	}
+	made := csv{APIVersion: "operators.coreos.com/v1alpha1", Kind: kindCSV, Metadata: from.csvMetadata, Spec: from.csvSpec}
+	made.Metadata.Name, made.Spec.Version, made.Spec.Icon = e.bundle.Name, e.bundle.Version.String(), nil
+	made.Spec.Install = csvInstall{Strategy: "deployment"}
+	made.Spec.CRDs, made.Spec.APIServices, made.Spec.RelatedImages = from.CRDs, from.APIServices, csvImages(e.bundle.RelatedImages)
 	if e.pkg.icon != nil {
 		made.Spec.Icon = []*icon{e.pkg.icon}
 	}
-	if len(from.Description) == 0 || string(from.Description) == `""` {
-		description, err := marshal(e.pkg.description)
+	if len(made.Spec.Description) == 0 || string(made.Spec.Description) == `""` {
+		description, err := catalog.Marshal(e.pkg.description)
 		if err != nil {
 			return "", err
 		}
-		made.Spec.Description = json.RawMessage(description)
+		made.Spec.Description = description
 	}
-	return marshal(made)
+	text, err := catalog.Marshal(made)
+	return string(text), err
 }
 
 // csvImages returns related images in the format of a ClusterServiceVersion.
@@ -183,15 +164,4 @@ func csvImages(images []catalog.RelatedImage) []csvImage {
 		list[i] = csvImage(image)
 	}
 	return list
-}
-
-// marshal returns JSON without HTML escapes, which would make version ranges unreadable.
-func marshal(value any) (string, error) {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(text.String(), "\n"), nil
 }

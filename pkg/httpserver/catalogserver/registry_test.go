@@ -1,10 +1,8 @@
 package catalogserver_test
 
 import (
-	"encoding/json"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,7 +10,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/httpserver/catalogserver"
 )
 
@@ -176,58 +173,4 @@ func size(t *testing.T, folder string) int64 {
 		t.Fatal(err)
 	}
 	return total
-}
-
-// TestRealCatalogs checks that every bundle of real catalogs can be requested, and that lists do
-// not contain manifests.
-func TestRealCatalogs(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("reads real data")
-	}
-	const catalogs = "../../../../shared/catalogs"
-	entries, err := os.ReadDir(catalogs)
-	if err != nil {
-		t.Skip("there are no real catalogs beside the checkout")
-	}
-	for _, e := range entries {
-		if !e.IsDir() || size(t, filepath.Join(catalogs, e.Name())) > 1<<20 {
-			continue // large catalogs take long to read and add no cases
-		}
-		t.Run(e.Name(), func(t *testing.T) {
-			t.Parallel()
-			content, err := catalog.Read(t.Context(), os.DirFS(filepath.Join(catalogs, e.Name())), catalog.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := connect(t, content)
-			want := 0
-			for _, channel := range content.Packages[0].Channels {
-				want += len(channel.Entries)
-			}
-			list, err := c.call(t.Context(), t, "api.Registry", "ListBundles", "{}")
-			if err != nil || len(list) != want {
-				t.Fatalf("got %d bundles, %v, want %d", len(list), err, want)
-			}
-			for _, b := range list {
-				if bundle := b.(map[string]any); bundle["csvJson"] != nil || bundle["bundlePath"] == nil {
-					t.Errorf("%s: it has an image, and a CSV", bundle["csvName"])
-				}
-			}
-			for _, channel := range content.Packages[0].Channels {
-				got, err := c.call(t.Context(), t, "api.Registry", "GetBundleForChannel", `{"pkgName": "`+e.Name()+`", "channelName": "`+channel.Name+`"}`)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var csv struct {
-					Kind     string
-					Metadata struct{ Name string }
-				}
-				head := got[0].(map[string]any)
-				if err := json.Unmarshal([]byte(head["csvJson"].(string)), &csv); err != nil || csv.Kind != "ClusterServiceVersion" || csv.Metadata.Name != head["csvName"] {
-					t.Errorf("%s: got %+v, %v", channel.Name, csv, err)
-				}
-			}
-		})
-	}
 }

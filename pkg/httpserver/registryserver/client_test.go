@@ -2,7 +2,6 @@ package registryserver_test
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -123,27 +122,4 @@ func FuzzParseUsers(f *testing.F) {
 			t.Errorf("an unknown user gets access with %q", file)
 		}
 	})
-}
-
-// BenchmarkPull pulls one layer repeatedly, from memory.
-func BenchmarkPull(b *testing.B) {
-	sh := newMemorySource()
-	text := noise(64 << 20)
-	addr, _ := listen(b, quiet(), registry(b, sh, quiet(), at("app", sh.image(b, nil, text), "v1")), nil)
-	url := "http://" + addr + "/v2/app/blobs/" + digest.FromString(text).String()
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, url, http.NoBody)
-		if err != nil {
-			b.Fatal(err)
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if n, err := io.Copy(io.Discard, resp.Body); err != nil || n != int64(len(text)) {
-			b.Fatal(n, err)
-		}
-		_ = resp.Body.Close()
-	}
 }

@@ -1,6 +1,7 @@
 package registryserver
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -48,12 +49,7 @@ func (m *metered) metrics() []metrics.Metric {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	requests := metrics.Metric{Name: "gantry_serve_requests_total", Help: "Requests, by the status of their response.", Type: metrics.Counter}
-	var codes []int
-	for code := range m.requests {
-		codes = append(codes, code)
-	}
-	slices.Sort(codes)
-	for _, code := range codes {
+	for _, code := range slices.Sorted(maps.Keys(m.requests)) {
 		requests.Samples = append(requests.Samples, metrics.Sample{Labels: []string{"code", strconv.Itoa(code)}, Value: float64(m.requests[code])})
 	}
 	sent := metrics.Metric{Name: "gantry_serve_sent_bytes_total", Help: "Bytes of the bodies of responses.", Type: metrics.Counter, Samples: metrics.One(float64(m.sent))}

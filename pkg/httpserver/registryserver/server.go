@@ -45,27 +45,6 @@ func Serve(ctx context.Context, log *slog.Logger, l net.Listener, handler http.H
 	return httpserver.Run(ctx, server, l, stopTime)
 }
 
-// response counts the bytes that are sent.
-type response struct {
-	http.ResponseWriter
-	status int
-	bytes  int64
-}
-
-func (a *response) WriteHeader(status int) {
-	a.status = status
-	a.ResponseWriter.WriteHeader(status)
-}
-
-func (a *response) Write(p []byte) (int, error) {
-	n, err := a.ResponseWriter.Write(p)
-	a.bytes += int64(n)
-	return n, err
-}
-
-// Unwrap allows http.ResponseController to set deadlines.
-func (a *response) Unwrap() http.ResponseWriter { return a.ResponseWriter }
-
 // logged logs requests, including aborted ones.
 func logged(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -73,10 +52,10 @@ func logged(log *slog.Logger, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		a, begin := &response{ResponseWriter: w}, time.Now()
+		a, begin := &countingWriter{ResponseWriter: w, status: http.StatusOK}, time.Now()
 		defer func() {
 			log.Debug("request", "method", r.Method, "path", r.URL.Path, "query", r.URL.RawQuery, "from", r.RemoteAddr,
-				"agent", r.UserAgent(), "status", a.status, "bytes", a.bytes, "took", time.Since(begin).Round(time.Microsecond))
+				"agent", r.UserAgent(), "status", a.status, "bytes", a.sent, "took", time.Since(begin).Round(time.Microsecond))
 		}()
 		next.ServeHTTP(a, r)
 	})

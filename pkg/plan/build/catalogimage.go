@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -18,9 +19,7 @@ func CatalogImage(ctx context.Context, c *catalog.Catalog, base, repository, tag
 	if err != nil {
 		return nil, err
 	}
-	if source == "" {
-		source = dirScheme + repository
-	}
+	source = cmp.Or(source, dirScheme+repository)
 	w := &imageRequest{
 		source: source, digest: built.Root.Digest, kind: plan.AdditionalImage, repo: repository, tag: tag, all: true,
 		reasons: []plan.Reason{{List: "catalog"}},

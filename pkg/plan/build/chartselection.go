@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -198,8 +199,6 @@ func resolveAddress(repository, file string) (string, error) {
 	query := base.RawQuery
 	base.Path, base.RawPath, base.RawQuery = strings.TrimSuffix(base.Path, "/")+"/", "", ""
 	u = base.ResolveReference(u)
-	if u.RawQuery == "" {
-		u.RawQuery = query
-	}
+	u.RawQuery = cmp.Or(u.RawQuery, query)
 	return u.String(), nil
 }

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,8 +151,7 @@ func (g *manifestGraph) resolve(ctx context.Context, w *imageRequest, desc ocisp
 	none := &platformError{requested: platformNames(w.platforms), available: platformsOf(n.children)}
 	for _, c := range children {
 		err := g.resolve(ctx, w, c, depth+1)
-		var inner *platformError
-		if errors.As(err, &inner) {
+		if inner, ok := errors.AsType[*platformError](err); ok {
 			none.available = slices.Concat(none.available, inner.available)
 			continue
 		}
@@ -185,10 +185,7 @@ func absentChild(err error, child ocispec.Descriptor) error {
 	if !errors.Is(err, fs.ErrNotExist) || errors.As(err, &inner) {
 		return err
 	}
-	name := strings.Join(platformsOf([]ocispec.Descriptor{child}), "")
-	if name == "" {
-		name = "attachment " + string(child.Digest)
-	}
+	name := cmp.Or(strings.Join(platformsOf([]ocispec.Descriptor{child}), ""), "attachment "+string(child.Digest))
 	return &absentChildError{name, err}
 }
 
@@ -269,9 +266,9 @@ func (g *manifestGraph) parse(desc ocispec.Descriptor, raw []byte) (*parsedManif
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	intern(g.texts, &n.mediaType)
+	plan.Share(g.texts, &n.mediaType)
 	for i := range n.blobs {
-		intern(g.texts, &n.blobs[i].Digest)
+		plan.Share(g.texts, &n.blobs[i].Digest)
 	}
 	return n, nil
 }
@@ -301,16 +298,6 @@ func platformsOf(children []ocispec.Descriptor) []string {
 		}
 	}
 	return names
-}
-
-// intern replaces *s by the equal text in same, or adds it there.
-func intern[S ~string](same map[string]string, s *S) {
-	text, ok := same[string(*s)]
-	if !ok {
-		text = string(*s)
-		same[text] = text
-	}
-	*s = S(text)
 }
 
 // recording returns sources that add every manifest that is read to the graph, so that the graph

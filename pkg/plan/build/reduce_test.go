@@ -311,18 +311,6 @@ func TestWithoutCatalogImage(t *testing.T) {
 	}
 }
 
-func TestOnlyCatalogs(t *testing.T) {
-	w := threePackages(t)
-	p := w.plan(chosen)
-	q, err := p.OnlyCatalogs([]string{cutIndex})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(q.Images) != 1 || len(q.Catalogs) != 1 || q.Totals.Images != 1 || len(q.Blobs) >= len(p.Blobs) || len(q.Missing) != 0 {
-		t.Errorf("%+v", q)
-	}
-}
-
 // TestReduceIgnoresWithheldCatalogs checks that a package of a withheld catalog does not count as
 // excluded for the packages that depend on it.
 func TestReduceIgnoresWithheldCatalogs(t *testing.T) {

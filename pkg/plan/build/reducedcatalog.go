@@ -182,8 +182,8 @@ func (r *selectedCatalog) exclude(excluded []plan.Excluded) {
 	result := *r.result
 	result.Catalog = withoutPackages(result.Catalog, out)
 	result.Packages = slices.Clone(result.Packages)
-	for i := len(result.Packages) - 1; i >= 0; i-- {
-		if out(result.Packages[i].Name) {
+	for i, v := range slices.Backward(result.Packages) {
+		if out(v.Name) {
 			result.Packages = slices.Delete(result.Packages, i, i+1)
 		}
 	}

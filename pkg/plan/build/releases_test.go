@@ -1,8 +1,6 @@
 package build
 
 import (
-	"bytes"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -15,99 +13,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
-
-// TestReleaseTargets checks that repositories and tags in the mirror are those of oc mirror:
-// release images, their components under each of their names, boot images, the image of graph data,
-// and the signatures next to each image.
-func TestReleaseTargets(t *testing.T) {
-	t.Parallel()
-	w := newReleaseFixture(t, releasetest.Small())
-	p := w.platform("    graph: true\n    kubeVirtContainer: true\n    channels: [{name: stable-4.20}]\n")
-	made := w.Payload("4.20.1-x86_64")
-	want := map[string]digest.Digest{
-		"openshift/release-images:4.20.1-x86_64":              made.Digest,
-		"openshift/release:4.20.1-x86_64-kube-virt-container": made.BootImages["amd64"],
-		"openshift/graph-image:latest":                        p.GraphData.Digest,
-	}
-	for name, d := range made.Images {
-		want["openshift/release:4.20.1-x86_64-"+name] = d
-	}
-	got, signatures := map[string]digest.Digest{}, 0
-	for _, img := range p.Images {
-		for _, tag := range img.Tags {
-			if img.Kind != plan.SignatureImage {
-				got[img.Repository+":"+tag] = img.Digest
-				continue
-			}
-			signatures++
-			hex, _, _ := strings.Cut(strings.TrimPrefix(tag, "sha256-"), ".sig")
-			signed := digest.NewDigestFromEncoded(digest.SHA256, hex)
-			repository := plan.ComponentRepository
-			if signed == made.Digest {
-				repository = plan.ReleaseRepository
-			}
-			if img.Repository != repository || !slices.Contains(slices.Collect(maps.Values(want)), signed) {
-				t.Errorf("the signatures %s are in %s", tag, img.Repository)
-			}
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	distinct := map[digest.Digest]bool{}
-	for _, d := range made.Images {
-		distinct[d] = true
-	}
-	if want := 1 + len(distinct); signatures < want {
-		t.Errorf("%d images have signatures, want at least %d", signatures, want)
-	}
-	// An image with two names is one image with two tags.
-	tags := tagsOf(p, plan.ComponentImage)[made.Images["ovn-kubernetes"]]
-	if diff := cmp.Diff([]string{"4.20.1-x86_64-ovn-kubernetes", "4.20.1-x86_64-ovn-kubernetes-microshift"}, tags); diff != "" {
-		t.Errorf("tags of the image of two names: %s", diff)
-	}
-	r := p.Releases[0]
-	if r.Repository != plan.ReleaseRepository || r.Tag != r.Name() || r.Digest != made.Digest || r.Source != made.Reference() || r.URL != made.URL ||
-		len(r.Signatures) != 1 || !bytes.Equal(r.Signatures[0].Body, w.Signature(r.Digest)) || r.Unverified {
-		t.Errorf("release: %+v", r)
-	}
-}
-
-// TestReleasesShareImages checks that an image of several releases is one image with a tag and a
-// reason for each.
-func TestReleasesShareImages(t *testing.T) {
-	t.Parallel()
-	w := newReleaseFixture(t, releasetest.Small())
-	p := w.platform("    channels: [{name: fast-4.20, minVersion: 4.20.1}]\n")
-	shared := 0
-	for _, img := range p.Images {
-		if img.Kind != plan.ComponentImage {
-			continue
-		}
-		var want []string
-		for _, version := range []string{"4.20.1", "4.20.2"} {
-			name := release.Name(version, "amd64")
-			for part, d := range w.Payload(name).Images {
-				if d == img.Digest {
-					want = append(want, name+"-"+part)
-				}
-			}
-		}
-		slices.Sort(want)
-		if diff := cmp.Diff(want, img.Tags); diff != "" {
-			t.Errorf("%s: %s", img.Source, diff)
-		}
-		if len(img.Reasons) != len(img.Tags) {
-			t.Errorf("%s has the tags %q for %v", img.Source, img.Tags, img.Reasons)
-		}
-		if img.Reasons[0].Release != img.Reasons[len(img.Reasons)-1].Release {
-			shared++
-		}
-	}
-	if shared == 0 {
-		t.Error("the releases have no image in common")
-	}
-}
 
 func TestBootImages(t *testing.T) {
 	t.Parallel()

@@ -215,10 +215,7 @@ func (s *requestSet) sorted() []*imageRequest {
 func (s *requestSet) removeBlocked(patterns []imageset.Blocked) []plan.Blocked {
 	var blocked []plan.Blocked
 	for key, w := range s.byKey {
-		target := w.repo
-		if target == "" {
-			target = w.ref.Path
-		}
+		target := cmp.Or(w.repo, w.ref.Path)
 		if pattern, ok := blockedBy(patterns, strings.TrimPrefix(w.source, ociScheme), target); ok {
 			slices.SortFunc(w.reasons, plan.CompareReasons)
 			blocked = append(blocked, plan.Blocked{Source: w.source, Pattern: pattern, Reasons: slices.Compact(w.reasons)})

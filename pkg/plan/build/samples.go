@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -61,10 +62,7 @@ func (r releaseReader) addSamples(ctx context.Context, payloads []selectedReleas
 		}
 		slices.Sort(names)
 		names = slices.Compact(names)
-		hint := suggest.Phrase(r.samples[i].Name, names)
-		if hint == "" {
-			hint = "they have " + shortList(names)
-		}
+		hint := cmp.Or(suggest.Phrase(r.samples[i].Name, names), "they have "+shortList(names))
 		return nil, inputErrorf("%s: samples: no release has an image stream %q for its architectures; %s", r.samples[i].Pos, r.samples[i].Name, hint)
 	}
 	return notes, nil

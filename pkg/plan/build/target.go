@@ -57,9 +57,7 @@ func targetOf(r resolvedImage) (target, error) {
 	if !reference.IsPath(t.repo) {
 		return t, advice.New(advice.Input, "set targetCatalog, or targetRepo for an image", "%s: the name of its folder, %q, is not a valid repository name", w.source, t.repo)
 	}
-	if t.tag == "" {
-		t.tag = w.ref.Tag
-	}
+	t.tag = cmp.Or(t.tag, w.ref.Tag)
 	if t.tag == "" && w.ref == (reference.Reference{}) {
 		t.tag = "latest"
 	}

@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +13,6 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -183,47 +179,5 @@ func TestUnlistedImagesOfBundlesThatCannotBeRead(t *testing.T) {
 		return strings.HasPrefix(n, "dir:///cat: the images that bundle op.v1.0.0 uses are unknown: ")
 	}) {
 		t.Errorf("notes: %q", p.Notes)
-	}
-}
-
-// TestUnlistedImagesOfRealCatalogs reads the bundles of real catalogs, which have either the deployments or
-// at least the annotations.
-func TestUnlistedImagesOfRealCatalogs(t *testing.T) {
-	t.Parallel()
-	const dir = "../../../../shared/catalogs"
-	packages, err := os.ReadDir(dir)
-	if err != nil {
-		t.Skip("no real catalogs beside the checkout")
-	}
-	var bundles, seen, unlisted int
-	for _, pkg := range packages {
-		if !pkg.IsDir() {
-			continue
-		}
-		c, err := catalog.Read(t.Context(), os.DirFS(filepath.Join(dir, pkg.Name())), catalog.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range c.Packages {
-			for _, b := range p.Bundles {
-				used, has, err := excerpt.Images(b)
-				if err != nil {
-					t.Error(err)
-				}
-				bundles++
-				if has {
-					seen++
-				}
-				u := unlistedOf(b, used)
-				unlisted += len(u.images)
-				for _, note := range u.notes {
-					t.Logf("%s: %s", pkg.Name(), note)
-				}
-			}
-		}
-	}
-	t.Logf("%d bundles, %d with deployments, %d unlisted images", bundles, seen, unlisted)
-	if bundles < 100 || seen == 0 || unlisted == 0 {
-		t.Errorf("%d bundles, %d with deployments, %d unlisted images", bundles, seen, unlisted)
 	}
 }

@@ -3,6 +3,7 @@ package build
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
@@ -32,12 +33,7 @@ func missYoung(ctx context.Context, found []resolvedImage, sources Sources, opts
 
 // listed reports whether additionalImages names the image, and not a rule or a chart.
 func (w *imageRequest) listed() bool {
-	for _, why := range w.reasons {
-		if why.List == "additionalImages" && why.Rule == "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.reasons, func(why plan.Reason) bool { return why.List == "additionalImages" && why.Rule == "" })
 }
 
 // youngError is the error of an image that is too young.

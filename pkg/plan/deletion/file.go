@@ -142,9 +142,7 @@ func (in *fileItem) item() (Item, error) {
 		return Item{}, fmt.Errorf("imageReference %s has neither a tag nor a digest", ref)
 	}
 	out := Item{Source: in.Name, Image: ref, Type: in.Type, Digest: digest.Digest(in.Digest)}
-	if out.Digest == "" {
-		out.Digest = ref.Digest
-	}
+	out.Digest = cmp.Or(out.Digest, ref.Digest)
 	if out.Digest != "" && (!reference.IsKnownDigest(out.Digest) || ref.Digest != "" && ref.Digest != out.Digest) {
 		return Item{}, fmt.Errorf("the digest %.100q of %s is malformed, or another one", in.Digest, ref)
 	}

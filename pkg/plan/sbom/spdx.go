@@ -1,6 +1,7 @@
 package sbom
 
 import (
+	"cmp"
 	"io"
 	"strings"
 	"time"
@@ -73,10 +74,7 @@ func SPDX(w io.Writer, p *plan.Plan, o Options) error {
 	if created.IsZero() {
 		created = time.Unix(0, 0)
 	}
-	version := o.Version
-	if version == "" {
-		version = "unknown"
-	}
+	version := cmp.Or(o.Version, "unknown")
 	d := spdxDocument{
 		Version: "SPDX-2.3", DataLicense: "CC0-1.0", ID: spdxID + "DOCUMENT", Name: p.Name, Namespace: "urn:uuid:" + identifier(all[0].sum),
 		Creation: spdxCreation{created.UTC().Format(time.RFC3339), []string{"Tool: gantry-" + version}},
@@ -102,10 +100,7 @@ func SPDX(w io.Writer, p *plan.Plan, o Options) error {
 func spdxPart(p *part) spdxPackage {
 	s := spdxPackage{ID: spdxID + p.id, Name: p.name, Version: p.version, Location: "NOASSERTION", Purpose: spdxPurposes[p.kind]}
 	if p.sum != "" && p.sum.Validate() == nil {
-		algorithm := map[digest.Algorithm]string{digest.SHA384: "SHA384", digest.SHA512: "SHA512"}[p.sum.Algorithm()]
-		if algorithm == "" {
-			algorithm = "SHA256"
-		}
+		algorithm := cmp.Or(map[digest.Algorithm]string{digest.SHA384: "SHA384", digest.SHA512: "SHA512"}[p.sum.Algorithm()], "SHA256")
 		s.Checksums = []spdxChecksum{{algorithm, p.sum.Encoded()}}
 	}
 	if p.purl != "" {

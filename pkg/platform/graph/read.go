@@ -1,15 +1,14 @@
 package graph
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/blang/semver/v4"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // The limits of Read. The largest graph that is served today has 0.5 MB.
@@ -29,25 +28,13 @@ const (
 func Read(r io.Reader) (*Graph, error) { return read(r, MaxSize, maxValues) }
 
 func read(r io.Reader, size int64, values int) (*Graph, error) {
-	limited := &io.LimitedReader{R: r, N: size + 1}
-	in := bufio.NewReader(limited)
-	if err := checkStart(in); err != nil {
-		return nil, fmt.Errorf("reading an update graph: %w", err)
-	}
-	p := parser{dec: json.NewDecoder(in), left: values}
-	err := p.read()
-	if err == nil {
-		err = p.end()
-	}
-	switch {
-	case limited.N == 0:
+	text, err := io.ReadAll(io.LimitReader(r, size+1))
+	if err == nil && int64(len(text)) > size {
 		err = fmt.Errorf("the response has more than %d bytes", size)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		err = fmt.Errorf("the response was cut short after %d bytes: %w", p.dec.InputOffset(), io.ErrUnexpectedEOF)
 	}
 	var g *Graph
 	if err == nil {
-		g, err = New(p.nodes, p.plain, p.conditional)
+		g, err = parse(text, values)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading an update graph: %w", err)
@@ -55,218 +42,108 @@ func read(r io.Reader, size int64, values int) (*Graph, error) {
 	return g, nil
 }
 
-// checkStart looks at the first bytes for anything that is sent in place of JSON.
-func checkStart(in *bufio.Reader) error {
-	head, err := in.Peek(64)
-	head = bytes.TrimLeft(head, " \t\r\n")
-	switch {
-	case len(head) == 0 && err != nil && err != io.EOF:
-		return err
-	case len(head) == 0 && err != nil:
-		return errors.New("the response is empty")
+// parse parses the text of a graph with at most so many values.
+func parse(text []byte, values int) (*Graph, error) {
+	switch head := bytes.TrimLeft(text, " \t\r\n"); {
+	case len(head) == 0:
+		return nil, errors.New("the response is empty")
 	case bytes.HasPrefix(head, []byte("<")):
-		return errors.New("the response is an HTML page, not JSON; proxies and login pages send such pages")
+		return nil, errors.New("the response is an HTML page, not JSON; proxies and login pages send such pages")
 	}
-	return nil
-}
-
-// A parser reads one graph.
-type parser struct {
-	dec  *json.Decoder
-	left int // values that may still follow
-
-	nodes       []Node
-	plain       [][2]int
-	conditional []Conditional
-}
-
-func (p *parser) read() error {
-	seen := map[string]bool{}
-	err := p.object(func(key string) error {
-		switch key {
-		case "nodes", "edges", "conditionalEdges":
-			if seen[key] {
-				return errors.New("it occurs twice")
-			}
-			seen[key] = true
+	n := 0
+	for _, c := range []byte(",[{") { // at least one for each value; texts may have some, too
+		n += bytes.Count(text, []byte{c})
+	}
+	if n > values {
+		return nil, errors.New("the graph has too many values")
+	}
+	var answer struct {
+		Version     *int           `json:"version"` // services that omit it mean 1
+		Nodes       jsontext.Value `json:"nodes"`
+		Edges       [][2]int       `json:"edges"`
+		Conditional []groupJSON    `json:"conditionalEdges"`
+	}
+	err := json.Unmarshal(text, &answer)
+	var nodes []answeredNode
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fmt.Errorf("the response was cut short after %d bytes: %w", len(text), io.ErrUnexpectedEOF)
+	case err != nil:
+		return nil, err
+	case answer.Version != nil && *answer.Version != 1:
+		return nil, fmt.Errorf("format version %d is not supported, only 1", *answer.Version)
+	case answer.Nodes == nil:
+		return nil, errors.New(`not an update graph: "nodes" is missing`)
+	}
+	if err := json.Unmarshal(answer.Nodes, &nodes); err != nil {
+		return nil, fmt.Errorf("nodes: %w", err)
+	}
+	all := make([]Node, len(nodes))
+	for i := range nodes {
+		if all[i], err = nodes[i].node(); err != nil {
+			return nil, fmt.Errorf("nodes[%d]: %w", i, err)
 		}
-		switch key {
-		case "version":
-			return p.version()
-		case "nodes":
-			return p.list(p.node)
-		case "edges":
-			return p.list(p.edge)
-		case "conditionalEdges":
-			return p.list(p.group)
+	}
+	var conditional []Conditional
+	for _, c := range answer.Conditional {
+		conditional = append(conditional, c.conditional())
+	}
+	return New(all, answer.Edges, conditional)
+}
+
+// An answeredNode is a node as services return it.
+type answeredNode struct {
+	Version  string                    `json:"version"`
+	Payload  string                    `json:"payload"`
+	Metadata map[string]jsontext.Value `json:"metadata"`
+}
+
+// node checks a node. Values of metadata are strings today; null is ignored.
+func (a *answeredNode) node() (n Node, err error) {
+	if n.Version, err = semver.Parse(a.Version); err != nil {
+		return n, fmt.Errorf("%.60q is not a version: %w", a.Version, err)
+	}
+	if n.Payload = a.Payload; n.Payload == "" {
+		return n, fmt.Errorf("%s has no payload (the release image)", a.Version)
+	}
+	for key, value := range a.Metadata {
+		var text string
+		switch value.Kind() {
+		case 'n':
+			continue
+		case '"':
+			err = json.Unmarshal(value, &text)
+		default:
+			err = value.Compact()
+			text = string(value)
 		}
-		return p.skip()
-	})
-	if err == nil && !seen["nodes"] {
-		return errors.New(`not an update graph: "nodes" is missing`)
-	}
-	return err
-}
-
-// end returns an error if anything follows the graph.
-func (p *parser) end() error {
-	switch _, err := p.dec.Token(); {
-	case err == io.EOF:
-		return nil
-	case err == nil || errors.As(err, new(*json.SyntaxError)):
-		return fmt.Errorf("unexpected data after the graph, at byte %d", p.dec.InputOffset())
-	default:
-		return err
-	}
-}
-
-// version reads the version of the format. Services that omit it mean 1.
-func (p *parser) version() error {
-	v := 1
-	if err := p.dec.Decode(&v); err != nil {
-		return err
-	}
-	if v != 1 {
-		return fmt.Errorf("format version %d is not supported, only 1", v)
-	}
-	return nil
-}
-
-func (p *parser) node() error {
-	var n Node
-	var version string
-	err := p.object(func(key string) error {
-		switch key {
-		case "version":
-			return p.dec.Decode(&version)
-		case "payload":
-			return p.dec.Decode(&n.Payload)
-		case "metadata":
+		if err != nil {
+			return n, err
+		}
+		if n.Metadata == nil {
 			n.Metadata = map[string]string{}
-			return p.object(func(key string) error { return p.metadata(n.Metadata, key) })
 		}
-		return p.skip()
-	})
-	if err != nil {
-		return err
+		n.Metadata[key] = text
 	}
-	if n.Version, err = semver.Parse(version); err != nil {
-		return fmt.Errorf("%.60q is not a version: %w", version, err)
-	}
-	if n.Payload == "" {
-		return fmt.Errorf("%s has no payload (the release image)", version)
-	}
-	if len(n.Metadata) == 0 {
-		n.Metadata = nil
-	}
-	p.nodes = append(p.nodes, n)
-	return nil
+	return n, nil
 }
 
-// metadata reads one value of a node's metadata. Today all are strings. null is ignored.
-func (p *parser) metadata(to map[string]string, key string) error {
-	var raw json.RawMessage
-	if err := p.dec.Decode(&raw); err != nil {
-		return err
-	}
-	var s string
-	switch raw[0] {
-	case 'n':
-		return nil
-	case '"':
-		if err := json.Unmarshal(raw, &s); err != nil {
-			return err
-		}
-	default:
-		var b bytes.Buffer
-		if err := json.Compact(&b, raw); err != nil {
-			return err
-		}
-		s = b.String()
-	}
-	to[key] = s
-	return nil
-}
-
-func (p *parser) edge() error {
-	var e edge
-	if err := p.dec.Decode(&e); err != nil {
-		return err
-	}
-	p.plain = append(p.plain, e)
-	return nil
-}
-
-// An edge is a pair of indexes. A Go array would accept a JSON array of any length.
-type edge [2]int
-
-func (e *edge) UnmarshalJSON(data []byte) error {
-	inner, ok := bytes.CutPrefix(data, []byte("["))
-	from, to, two := bytes.Cut(bytes.TrimSuffix(inner, []byte("]")), []byte(","))
-	var err error
-	if ok && two {
-		if e[0], err = strconv.Atoi(string(bytes.TrimSpace(from))); err == nil {
-			e[1], err = strconv.Atoi(string(bytes.TrimSpace(to)))
-		}
-	}
-	if !ok || !two || err != nil {
-		return fmt.Errorf("%.40s is not a pair of node indexes", data)
-	}
-	return nil
-}
-
-func (p *parser) group() error {
+// conditional returns the group without the JSON.
+func (g *groupJSON) conditional() Conditional {
 	var c Conditional
-	err := p.object(func(key string) error {
-		switch key {
-		case "edges":
-			return p.list(func() error { return p.pair(&c) })
-		case "risks":
-			return p.list(func() error { return p.risk(&c) })
+	for _, p := range g.Edges {
+		c.Pairs = append(c.Pairs, Pair(p))
+	}
+	for _, r := range g.Risks {
+		risk := Risk{Name: r.Name, Message: r.Message, URL: r.URL}
+		for _, rule := range r.Rules {
+			made := Rule{Type: rule.Type}
+			if rule.PromQL != nil {
+				made.PromQL = rule.PromQL.PromQL
+			}
+			risk.Rules = append(risk.Rules, made)
 		}
-		return p.skip()
-	})
-	p.conditional = append(p.conditional, c)
-	return err
-}
-
-func (p *parser) pair(c *Conditional) error {
-	var pair Pair
-	err := p.strings(map[string]*string{"from": &pair.From, "to": &pair.To})
-	c.Pairs = append(c.Pairs, pair)
-	return err
-}
-
-func (p *parser) risk(c *Conditional) error {
-	var r Risk
-	err := p.object(func(key string) error {
-		switch key {
-		case "url":
-			return p.dec.Decode(&r.URL)
-		case "name":
-			return p.dec.Decode(&r.Name)
-		case "message":
-			return p.dec.Decode(&r.Message)
-		case "matchingRules":
-			return p.list(func() error { return p.rule(&r) })
-		}
-		return p.skip()
-	})
-	c.Risks = append(c.Risks, r)
-	return err
-}
-
-func (p *parser) rule(r *Risk) error {
-	var rule Rule
-	err := p.object(func(key string) error {
-		switch key {
-		case "type":
-			return p.dec.Decode(&rule.Type)
-		case "promql":
-			return p.strings(map[string]*string{"promql": &rule.PromQL})
-		}
-		return p.skip()
-	})
-	r.Rules = append(r.Rules, rule)
-	return err
+		c.Risks = append(c.Risks, risk)
+	}
+	return c
 }

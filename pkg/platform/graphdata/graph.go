@@ -2,6 +2,7 @@ package graphdata
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -108,9 +109,7 @@ func (m *maker) add(r Release, channel string) error {
 // metadata returns the metadata of the release with the additions of the graph data.
 func (m *maker) metadata(r Release, v semver.Version) map[string]string {
 	out := make(map[string]string, len(r.Metadata)+3)
-	for key, value := range r.Metadata {
-		out[key] = value
-	}
+	maps.Copy(out, r.Metadata)
 	delete(out, archKey)
 	if _, d, ok := strings.Cut(r.Payload, "@"); ok {
 		out[graph.ManifestKey] = d

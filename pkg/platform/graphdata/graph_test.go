@@ -1,6 +1,7 @@
 package graphdata
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -82,9 +83,7 @@ from: 4[.]1[.]1`},
 			[]Release{payload("4.1.0"), payload("4.1.1", "4.1.0")}, nil},
 	} {
 		files := map[string]string{"channels/stable-4.2.yaml": "name: stable-4.2\nversions: " + all}
-		for name, text := range test.files {
-			files[name] = text
-		}
+		maps.Copy(files, test.files)
 		d := mustRead(t, small(files))
 		for _, order := range []string{"forward", "backward"} {
 			g, err := d.Graph(test.releases, "stable-4.2", "amd64")

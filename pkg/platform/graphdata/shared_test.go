@@ -227,26 +227,3 @@ func TestRealData(t *testing.T) {
 		t.Errorf("%d names of risks, want 124", len(names))
 	}
 }
-
-func BenchmarkRead(b *testing.B) {
-	data := shared(b, "graph-data.tar.gz")
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Read(bytes.NewReader(data)); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkGraph(b *testing.B) {
-	d := sharedData(b)
-	g := sharedGraph(b, "derived", "amd64-eus-4.14.json")
-	rs := releases(g, "amd64")
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := d.Graph(rs, "eus-4.14", "amd64"); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

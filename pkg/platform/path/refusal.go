@@ -88,8 +88,7 @@ func (e *BlockedError) Advice() (advice.Kind, string) {
 func Blocked(err error) []Path {
 	var paths []Path
 	for _, e := range all(err) {
-		var blocked *BlockedError
-		if errors.As(e, &blocked) {
+		if blocked, ok := errors.AsType[*BlockedError](e); ok {
 			paths = append(paths, blocked.Path)
 		}
 	}

@@ -60,9 +60,9 @@ type file struct {
 // manifests reads layers from the top down to the one with the references, and returns its index.
 func (r reader) manifests(ctx context.Context, img *releaseImage, keep extent) (*releaseFiles, int, error) {
 	left := layers.NewBudget(layers.MaxUnpacked)
-	for at := len(img.layers) - 1; at >= 0; at-- {
+	for at, v := range slices.Backward(img.layers) {
 		f := &releaseFiles{extent: keep, left: left, seen: map[string]bool{}}
-		if err := r.layer(ctx, img.layers[at], left, f.add); err != nil {
+		if err := r.layer(ctx, v, left, f.add); err != nil {
 			return nil, 0, err
 		}
 		switch has := f.seen[referencesFile]; {
@@ -72,7 +72,7 @@ func (r reader) manifests(ctx context.Context, img *releaseImage, keep extent) (
 			slices.SortFunc(f.manifests, func(a, b file) int { return cmp.Compare(a.name, b.name) })
 			return f, at, nil
 		case f.changed:
-			return nil, 0, fmt.Errorf("layer %s changes part of /%s; layers on top of a release image are not supported", img.layers[at].desc.Digest, manifestsDir)
+			return nil, 0, fmt.Errorf("layer %s changes part of /%s; layers on top of a release image are not supported", v.desc.Digest, manifestsDir)
 		}
 	}
 	return nil, 0, fmt.Errorf("%w: label %s exists, but /%s does not", ErrNoRelease, versionLabel, referencesFile)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -182,9 +183,7 @@ func TestReadList(t *testing.T) {
 
 func copied(blobs map[digest.Digest][]byte) map[digest.Digest][]byte {
 	c := map[digest.Digest][]byte{}
-	for d, data := range blobs {
-		c[d] = data
-	}
+	maps.Copy(c, blobs)
 	return c
 }
 

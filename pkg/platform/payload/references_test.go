@@ -2,10 +2,6 @@ package payload
 
 import (
 	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -60,83 +56,6 @@ func TestParseReferences(t *testing.T) {
 		if _, _, _, err := parseReferences([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
-	}
-}
-
-// shared returns a file of the real releases beside the checkout.
-func shared(t *testing.T, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "releases", filepath.FromSlash(name)))
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("there is no ../shared/releases beside the checkout")
-	}
-	must(t, err)
-	return data
-}
-
-// TestRealRelease checks the content of OpenShift 4.12.0, read from an image with the same layout.
-func TestRealRelease(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads real data")
-	}
-	const root = "ocp-4.12.0-x86_64/"
-	m := newMemory()
-	policy := shared(t, "keys/0000_90_openshift-cluster-image-policy.yaml")
-	keys := shared(t, "keys/0000_90_cluster-update-keys_configmap.yaml")
-	desc := m.image(t, spec{label: "4.12.0", layers: [][]entry{baseLayer, operatorLayer, {
-		{referencesFile, string(shared(t, root+"image-references"))},
-		{metadataFile, string(shared(t, root+"release-metadata"))},
-		{bootFile, string(shared(t, "bootimages/0000_50_installer_coreos-bootimages.yaml"))},
-		{"release-manifests/0000_90_openshift-cluster-image-policy.yaml", string(policy)},
-		{"release-manifests/0000_90_cluster-update-keys_configmap.yaml", string(keys)},
-	}}})
-	p, err := Read(t.Context(), m, repository, desc.Digest)
-	must(t, err)
-	if diff := cmp.Diff([]SoftwareVersion{{"kubernetes", "1.25.4", ""}, {"machine-os", "412.86.202301061548-0", "Red Hat Enterprise Linux CoreOS"}}, p.Versions); diff != "" || p.VersionOf("kubernetes") != "1.25.4" {
-		t.Error(diff)
-	}
-	if p.Version != "4.12.0" || len(p.Components) != 183 || len(p.Previous) != 21 || p.URL != "https://access.redhat.com/errata/RHSA-2022:7399" {
-		t.Errorf("release %s has %d components, %d versions before it and URL %s", p.Version, len(p.Components), len(p.Previous), p.URL)
-	}
-	digests := map[string]bool{}
-	names := map[string]bool{}
-	for _, c := range p.Components {
-		digests[c.Digest.String()] = true
-		for _, n := range c.Names {
-			names[n] = true
-		}
-	}
-	if len(digests) != 183 || len(names) != 183 || !names["machine-os-content"] || !names["rhel-coreos-8"] {
-		t.Errorf("%d digests and %d names", len(digests), len(names))
-	}
-	for _, c := range p.Components {
-		if c.Ref != "quay.io/openshift-release-dev/ocp-v4.0-art-dev@"+c.Digest.String() {
-			t.Errorf("component %s is %s", c.Names, c.Ref)
-		}
-	}
-	if len(p.Policies) != 1 || string(p.Policies[0]) != string(policy) {
-		t.Errorf("%d policies", len(p.Policies))
-	}
-	// The namespace occurs twice. Kubernetes accepts that, so it has to be accepted here.
-	if string(p.SignatureConfig) != string(keys) || strings.Count(string(keys), "namespace: openshift-config-managed") != 2 {
-		t.Errorf("the signature configuration is %.100s", p.SignatureConfig)
-	}
-	// The digest for s390x is fictitious.
-	if _, err := p.KubeVirt(); err == nil || !strings.Contains(err.Error(), `"s390x"`) {
-		t.Errorf("error %v", err)
-	}
-	p.BootImages = []byte(strings.ReplaceAll(string(p.BootImages), "sha256:"+strings.Repeat("s390x", 12)+"s390", sha("s390x").String()))
-	images, err := p.KubeVirt()
-	must(t, err)
-	const repo = "quay.io/openshift-release-dev/ocp-v4.0-art-dev@"
-	got, want := map[string]string{}, map[string]string{
-		"amd64": repo + "sha256:729265d5ef6ed6a45bcd55c46877e3acb9eae3f49c78cd795d5b53aa85e3775b", "s390x": repo + sha("s390x").String(),
-	}
-	for arch, ref := range images {
-		got[string(arch)] = ref
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
 	}
 }
 

@@ -69,9 +69,8 @@ type Release struct {
 type Flaws struct {
 	// Missing are components whose images do not exist.
 	Missing []string
-	// With Unsigned, the signature store has no signature of the release; with InvalidSignature,
-	// its signature is invalid.
-	Unsigned, InvalidSignature bool
+	// With Unsigned, the signature store has no signature of the release.
+	Unsigned bool
 	// With NoKeys, the payload contains no keys for the clusters that run it.
 	NoKeys bool
 	// NoSigstore are components without sigstore signatures; "" is the release image.

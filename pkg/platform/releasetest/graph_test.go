@@ -2,11 +2,8 @@ package releasetest
 
 import (
 	"bytes"
-	"encoding/json"
-	"regexp"
 	"testing"
 
-	"github.com/blang/semver/v4"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
@@ -41,61 +38,6 @@ func servedGraph(t *testing.T, w *Platform, channel string, arch release.Arch) *
 		t.Fatalf("reading %s: %v", text, err)
 	}
 	return g
-}
-
-func TestGraph(t *testing.T) {
-	t.Parallel()
-	w := small(t)
-	none := []string{}
-	paused, slow := []string{"PausedPools"}, []string{"SlowPulls"}
-	for _, tc := range []struct {
-		channel string
-		arch    release.Arch
-		nodes   int
-		want    map[string][]string
-	}{
-		{"fast-4.20", "amd64", 6, map[string][]string{
-			"4.18.1 4.18.2": none, "4.18.1 4.19.1": paused, "4.18.2 4.19.1": paused, "4.18.1 4.19.2": none, "4.18.2 4.19.2": none,
-			"4.19.1 4.19.2": none, "4.19.1 4.20.1": slow, "4.19.2 4.20.1": none, "4.19.2 4.20.2": none, "4.20.1 4.20.2": none,
-		}},
-		{"eus-4.20", "amd64", 5, map[string][]string{
-			"4.18.1 4.18.2": none, "4.18.1 4.19.2": none, "4.18.2 4.19.2": none, "4.19.2 4.20.1": none, "4.19.2 4.20.2": none, "4.20.1 4.20.2": none,
-		}},
-		{"stable-4.18", "amd64", 2, map[string][]string{"4.18.1 4.18.2": none}},
-		{"fast-4.20", release.Multi, 2, map[string][]string{"4.20.1 4.20.2": none}},
-	} {
-		g := servedGraph(t, w, tc.channel, tc.arch)
-		if diff := cmp.Diff(tc.want, updatesOf(t, g)); diff != "" || len(g.Nodes) != tc.nodes {
-			t.Errorf("%s %s: %d nodes, updates (-want +got):\n%s", tc.channel, tc.arch, len(g.Nodes), diff)
-		}
-	}
-	g := servedGraph(t, w, "fast-4.20", release.Multi)
-	i, ok := g.Find(semver.MustParse("4.20.1"))
-	if !ok {
-		t.Fatal("4.20.1 is not in the graph")
-	}
-	p := w.Payload("4.20.1-multi")
-	if diff := cmp.Diff(map[string]string{
-		"url":                               "https://errata.example.com/2025/4.20.1",
-		"release.openshift.io/architecture": "multi",
-		"io.openshift.upgrades.graph.release.channels":      "eus-4.20,fast-4.20,stable-4.20",
-		"io.openshift.upgrades.graph.release.manifestref":   p.Digest.String(),
-		"io.openshift.upgrades.graph.previous.remove_regex": "^(4[.]19[.]1)[+].*$",
-	}, g.Nodes[i].Metadata); diff != "" {
-		t.Errorf("metadata (-want +got):\n%s", diff)
-	}
-	if g.Nodes[i].Payload != p.Reference() {
-		t.Errorf("payload %s, want %s", g.Nodes[i].Payload, p.Reference())
-	}
-}
-
-// TestGraphOfUnknownChannel checks that the response for an unknown channel has empty lists.
-func TestGraphOfUnknownChannel(t *testing.T) {
-	t.Parallel()
-	text, err := small(t).Graph("stable-4.99", "amd64")
-	if err != nil || string(text) != `{"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}` {
-		t.Errorf("response %s, %v", text, err)
-	}
 }
 
 // TestGraphDataLeadsToGraph derives graphs from graph data and release metadata, without the
@@ -148,43 +90,5 @@ func TestGraphDataLeadsToGraph(t *testing.T) {
 		if diff := cmp.Diff(want, got[update]); diff != "" {
 			t.Errorf("risks of %s (-want +got):\n%s", update, diff)
 		}
-	}
-}
-
-// TestBlockedSources checks that the pattern of a blocked update matches only its sources.
-func TestBlockedSources(t *testing.T) {
-	t.Parallel()
-	re := regexp.MustCompile(Blocked{From: []string{"4.18.1", "4.18.2"}}.regexp())
-	for source, want := range map[string]bool{
-		"4.18.1+amd64": true, "4.18.2+multi": true, "4.18.10+amd64": false, "4.18.1": false, "4x18.1+amd64": false, "14.18.1+amd64": false,
-	} {
-		if got := re.MatchString(source); got != want {
-			t.Errorf("%s matches %s: %t, want %t", re, source, got, want)
-		}
-	}
-}
-
-// TestGroups checks that updates with the same risks are one group.
-func TestGroups(t *testing.T) {
-	t.Parallel()
-	text, err := small(t).Graph("fast-4.20", "amd64")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var a response
-	if err := json.Unmarshal(text, &a); err != nil {
-		t.Fatal(err)
-	}
-	want := []conditional{
-		{[]pair{{"4.18.1", "4.19.1"}, {"4.18.2", "4.19.1"}}, []risk{{
-			"https://issues.example.com/PausedPools", "PausedPools", "Machines of paused pools lose the network.",
-			[]rule{{"PromQL", &promQL{`max(cluster_paused_pools{_id=""})`}}},
-		}}},
-		{[]pair{{"4.19.1", "4.20.1"}}, []risk{{
-			"https://issues.example.com/SlowPulls", "SlowPulls", "Images with many layers are pulled slowly.", []rule{{Type: "Always"}},
-		}}},
-	}
-	if diff := cmp.Diff(want, a.Conditional); diff != "" {
-		t.Errorf("conditional updates (-want +got):\n%s", diff)
 	}
 }

@@ -93,7 +93,7 @@ func (w *Platform) serveGraph(rw http.ResponseWriter, r *http.Request) {
 
 // accepts reports whether a client accepts JSON, in general or of this service.
 func accepts(headers []string) bool {
-	for _, one := range strings.Split(strings.Join(headers, ","), ",") {
+	for one := range strings.SplitSeq(strings.Join(headers, ","), ",") {
 		mt, _, err := mime.ParseMediaType(one)
 		if err != nil {
 			continue

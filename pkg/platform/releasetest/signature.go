@@ -154,15 +154,11 @@ func (w *Platform) sign(p *Payload) error {
 			subjects = append(subjects, d)
 		}
 	}
-	sign := w.Keys.Sign
-	if p.Flaws.InvalidSignature {
-		sign = w.Keys.SignInvalid
-	}
 	for _, d := range subjects {
 		if p.Flaws.Unsigned {
 			break
 		}
-		message, err := sign(p.Repository+":"+p.Name, d)
+		message, err := w.Keys.Sign(p.Repository+":"+p.Name, d)
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ var all = strings.Fields("baremetal-installer cli cli-artifacts cloud-credential
 func platforms(t *testing.T, text string) []release.ToolPlatform {
 	t.Helper()
 	var list []release.ToolPlatform
-	for _, name := range strings.Fields(text) {
+	for name := range strings.FieldsSeq(text) {
 		p, err := release.ParseToolPlatform(name)
 		if err != nil {
 			t.Fatal(err)

@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/platform/update"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -236,35 +233,6 @@ func TestUnknownChannel(t *testing.T) {
 		s.Channels = known
 		if _, _, err := s.Graph(t.Context(), "stabel-4.20", release.Multi); err == nil || !strings.HasSuffix(advice.Text(err), "check its name") {
 			t.Errorf("without a suggestion: %v", err)
-		}
-	}
-}
-
-// TestRealResponses checks that recorded responses are accepted for their channel and
-// architecture.
-func TestRealResponses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads real data")
-	}
-	files, err := filepath.Glob("../../../../shared/graphs/*/*.json")
-	if err != nil || len(files) == 0 {
-		t.Skip("there are no real graphs beside the checkout")
-	}
-	for _, path := range files {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		arch, channel, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".json"), "-")
-		g, _, err := (&update.Service{Get: &getter{body: string(raw)}}).Graph(t.Context(), channel, release.Arch(arch))
-		if err != nil || len(g.Nodes) == 0 {
-			t.Errorf("%s: %v", path, err)
-			continue
-		}
-		for _, n := range g.Nodes {
-			if (n.Arch == release.Multi) != (arch == "multi") {
-				t.Errorf("%s: %s says of its architecture %q", path, n.Version, n.Metadata[graph.ArchKey])
-			}
 		}
 	}
 }

@@ -88,9 +88,7 @@ func (o Options) withDefaults() Options {
 		// Without a home folder the files below it do not exist.
 		o.Home, _ = os.UserHomeDir()
 	}
-	if o.RuntimeDir == "" {
-		o.RuntimeDir = "/run"
-	}
+	o.RuntimeDir = cmp.Or(o.RuntimeDir, "/run")
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -2,6 +2,7 @@ package keychain
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -83,9 +84,7 @@ func edit(path, key string, change func(map[string]json.RawMessage) bool) error 
 		return wrap(err)
 	}
 	if helper := known.CredHelpers[normalizeKey(key)]; helper != "" || known.CredsStore != "" {
-		if helper == "" {
-			helper = known.CredsStore
-		}
+		helper = cmp.Or(helper, known.CredsStore)
 		return wrap(fmt.Errorf("%w, docker-credential-%s", ErrKeptByHelper, helper))
 	}
 	file, auths := map[string]json.RawMessage{}, map[string]json.RawMessage{}
@@ -140,8 +139,7 @@ func encode(v any, indent string) ([]byte, error) {
 
 // pathless returns err without the path, which the message already contains.
 func pathless(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
 	}
 	return err

@@ -2,6 +2,7 @@ package limits
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -124,10 +125,7 @@ func (r *reader) fields(n *yaml.Node, what string, known map[string]func(*yaml.N
 		read := known[key.Value]
 		switch line, twice := seen[key.Value]; {
 		case key.Kind != yaml.ScalarNode || read == nil:
-			hint := suggest.Phrase(key.Value, names)
-			if hint == "" {
-				hint = "the fields are " + strings.Join(names, ", ")
-			}
+			hint := cmp.Or(suggest.Phrase(key.Value, names), "the fields are "+strings.Join(names, ", "))
 			r.problem(key, "%sunknown field %s; %s", what, quote(key.Value), hint)
 		case twice:
 			r.problem(key, "%sduplicate field %s: it is already on line %d", what, key.Value, line)

@@ -1,6 +1,7 @@
 package registries
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -40,9 +41,7 @@ func Load(o Options) (*Config, error) {
 		// Without a home folder, there are no files below it.
 		o.Home, _ = os.UserHomeDir()
 	}
-	if o.SystemDir == "" {
-		o.SystemDir = filepath.Join("/etc", "containers")
-	}
+	o.SystemDir = cmp.Or(o.SystemDir, filepath.Join("/etc", "containers"))
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -2,6 +2,7 @@ package registries
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -111,9 +112,7 @@ func didYouMean(key toml.Key) string {
 // check validates an entry and sets its prefix if it has none.
 func (e *entry) check() error {
 	e.Prefix, e.Location = strings.TrimRight(e.Prefix, "/"), strings.TrimRight(e.Location, "/")
-	if e.Prefix == "" {
-		e.Prefix = e.Location
-	}
+	e.Prefix = cmp.Or(e.Prefix, e.Location)
 	if rest, ok := strings.CutPrefix(e.Prefix, "index.docker.io"); ok {
 		e.Prefix = "docker.io" + rest // as references are written out
 	}

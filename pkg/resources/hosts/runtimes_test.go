@@ -165,7 +165,7 @@ func (c *containerd) requests(host, repository string, byDigest bool) []request 
 			}
 		}
 		// The order of the tables in the file is the order of requests.
-		for _, line := range strings.Split(string(text), "\n") {
+		for line := range strings.SplitSeq(string(text), "\n") {
 			if address, ok := strings.CutPrefix(line, `[host."`); ok {
 				address = strings.TrimSuffix(address, `"]`)
 				add(address, file.Host[address])

@@ -3,6 +3,7 @@ package gpg
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -135,9 +136,7 @@ func TestConfiguration(t *testing.T) {
 		{"a broken key", "verifier-public-key-a", "key", "reading keyring verifier-public-key-a"},
 	} {
 		changed := map[string]string{}
-		for k, v := range data {
-			changed[k] = v
-		}
+		maps.Copy(changed, data)
 		changed[tc.key] = tc.value
 		if _, err := Configuration(configMap(t, changed)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: want %q, got %v", tc.name, tc.want, err)

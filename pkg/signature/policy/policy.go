@@ -134,8 +134,7 @@ func located(name string, text []byte, err error) error {
 
 // within says in which part of the policy an error is.
 func within(name string, text []byte, where string, err error) error {
-	var bad *badValueError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*badValueError](err); ok {
 		if at := bytes.Index(text, bad.text); at >= 0 {
 			line := 1 + bytes.Count(text[:at], []byte("\n"))
 			return advice.New(advice.Input, "", "%s:%d: %s: %w", name, line, where, err)

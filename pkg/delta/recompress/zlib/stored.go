@@ -1,6 +1,7 @@
 package zlib
 
 import (
+	"cmp"
 	"errors"
 	"math"
 )
@@ -42,9 +43,7 @@ const (
 
 func newStorer(to *bitWriter, o Options) *storer {
 	s := &storer{to: to, calls: o.WriteSize, output: o.OutputSize}
-	if s.output == 0 {
-		s.output = math.MaxInt
-	}
+	s.output = cmp.Or(s.output, math.MaxInt)
 	// zlib has four bytes for each symbol of a block.
 	s.memory = min(4*(zlibVariant(o.MemoryLevel).symbols+1)-storedHeader, maxStored)
 	return s
@@ -58,10 +57,7 @@ func (s *storer) reset() {
 func (s *storer) write(data []byte) {
 	for len(data) > 0 {
 		s.flushed = false
-		limit := s.calls
-		if limit == 0 {
-			limit = maxStored
-		}
+		limit := cmp.Or(s.calls, maxStored)
 		if len(s.input) == limit {
 			// Only with one call: these bytes are not the last ones.
 			writeStored(s.to, s.input, false)

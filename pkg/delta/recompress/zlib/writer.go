@@ -21,6 +21,7 @@
 package zlib
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -101,9 +102,7 @@ func NewWriter(w io.Writer, o Options) (*Writer, error) {
 }
 
 func zlibVariant(memory int) variant {
-	if memory == 0 {
-		memory = 8
-	}
+	memory = cmp.Or(memory, 8)
 	return variant{symbols: 1<<(memory+6) - 1, hashBits: memory + 7, hashable: minMatch}
 }
 

@@ -2,7 +2,6 @@ package layered_test
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -260,21 +259,5 @@ func TestLabelsCoverNothing(t *testing.T) {
 	}
 	if labelled < 100 {
 		t.Errorf("only %d labels found a place", labelled)
-	}
-}
-
-func BenchmarkLay(b *testing.B) {
-	for name, g := range map[string]layered.Graph{
-		"chain 150": chain(150), "chain 1000": chain(1000), "star 150": star(150), "star 1000": star(1000),
-		"random 150": random(rand.New(rand.NewPCG(5, 6)), 150, 300), "random 1000": random(rand.New(rand.NewPCG(5, 6)), 1000, 2000),
-	} {
-		b.Run(name, func(b *testing.B) {
-			area := 0.0
-			for b.Loop() {
-				r := layered.Layout(g)
-				area = math.Max(area, r.Width*r.Height)
-			}
-			b.ReportMetric(area/1e6, "Mpx")
-		})
 	}
 }

@@ -1,6 +1,10 @@
 package layered
 
-import "math"
+import (
+	"slices"
+
+	"math"
+)
 
 // A Path is a sequence of curves.
 type Path struct {
@@ -145,10 +149,5 @@ func (l *labelling) find(path Path, size Size) (Point, bool) {
 }
 
 func (l *labelling) taken(r Rect) bool {
-	for _, o := range l.rects {
-		if r.X < o.X+o.W && o.X < r.X+r.W && r.Y < o.Y+o.H && o.Y < r.Y+r.H {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.rects, func(o Rect) bool { return r.X < o.X+o.W && o.X < r.X+r.W && r.Y < o.Y+o.H && o.Y < r.Y+r.H })
 }
