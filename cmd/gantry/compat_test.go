@@ -2,17 +2,14 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -291,74 +288,4 @@ func TestFilesOfVersion0(t *testing.T) {
 	identity := w.compatFile("identity.txt")
 	w.must("verify", "--identity", identity, disk)
 	w.must("mirror", "--from", disk, "--identity", identity, w.docker("/encrypted"), "--workspace", w.path("third"))
-}
-
-// TestWriteCompatFiles writes the files again with the program of an older version.
-func TestWriteCompatFiles(t *testing.T) {
-	program := os.Getenv(writeCompat)
-	if program == "" {
-		t.Skip("set " + writeCompat + " to the program of an older version to write the files of that version")
-	}
-	w := compatFixture(t)
-	run := func(want int, args ...string) {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), program, args...)
-		cmd.Env, cmd.Dir = append(w.environ(), "HOME="+w.dir), w.dir
-		out, _ := cmd.CombinedOutput()
-		if code := cmd.ProcessState.ExitCode(); code != want {
-			t.Fatalf("%v ended with %d:\n%s", args, code, out)
-		}
-	}
-	_, key, _ := w.sshKey("signing-key", "")
-	_, recipient := w.ageKey("identity.txt", "")
-	mirror := w.docker("")
-
-	config := w.month(compatFirst)
-	run(0, "plan", "-c", config, "--workspace", "workspace", mirror, "-o", "plan.json")
-	run(0, "mirror", "-c", config, "--workspace", "workspace", mirror)
-	run(0, "mirror", "-c", config, "--workspace", "workspace", "--sign-key", key, "file://disk-1")
-	w.month(compatSecond)
-	run(0, "mirror", "-c", config, "--workspace", "workspace", "--sign-key", key, "file://disk-2")
-	run(0, "mirror", "--from", "file://disk-1", "--verify-key", "signing-key.pub", "--workspace", "site-workspace", mirror, "--write-receipt", "receipt.json")
-	w.month(compatFirst)
-	run(0, "mirror", "-c", config, "--workspace", "workspace-encrypted", "--encrypt-to", recipient, "file://disk-encrypted")
-
-	// The request is for a blob that is damaged in a copy of the first archive.
-	w.replaceTree(w.path("disk-1"), w.path("damaged"))
-	volume := w.glob(w.path("damaged/*.tar"))[0]
-	data, err := os.ReadFile(volume)
-	if err != nil {
-		t.Fatal(err)
-	}
-	layer := bytes.LastIndex(data, []byte{0x1f, 0x8b, 0x08})
-	data[layer+100] ^= 1 // the plan comes first, a layer last
-	if err := os.WriteFile(volume, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	run(4, "archive", "repair-request", "file://damaged", "-o", "repair-request.json")
-
-	// The run is killed while the mirror does not answer one upload.
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "mirror", "-c", config, "--workspace", "interrupted-workspace", mirror)
-	cmd.Env, cmd.Dir = append(w.environ(), "HOME="+w.dir), w.dir
-	w.mirror.Script(
-		registrytest.Rule{Method: "PUT", Path: "/v2/extra/blobs/uploads", Action: registrytest.NoResponse()},
-		registrytest.Rule{Method: "PATCH", Path: "/v2/extra/blobs/uploads", Action: registrytest.NoResponse()},
-		registrytest.Rule{Method: "HEAD", Path: "/manifests/", Action: registrytest.Status(404)},
-		registrytest.Rule{Method: "HEAD", Path: "/blobs/", Action: registrytest.Status(404)},
-		registrytest.Rule{Method: "GET", Path: "/tags/list", Action: registrytest.Status(404)})
-	if out, err := cmd.CombinedOutput(); err == nil || ctx.Err() == nil {
-		t.Fatalf("the run ended: %v\n%s", err, out)
-	}
-	names := w.names()
-	for i := 0; i < len(names); i += 2 {
-		names[i], names[i+1] = names[i+1], names[i]
-	}
-	for _, name := range []string{"workspace", "site-workspace", "interrupted-workspace", "plan.json", "receipt.json", "repair-request.json", "disk-1", "disk-2", "disk-encrypted", "signing-key.pub", "identity.txt"} {
-		if err := os.RemoveAll(filepath.Join(compatDir, name)); err != nil {
-			t.Fatal(err)
-		}
-		w.replaceTree(w.path(name), filepath.Join(compatDir, name), names...)
-	}
 }

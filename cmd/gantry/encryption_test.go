@@ -1,56 +1,18 @@
 package main
 
 import (
-	"bytes"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 
-	"filippo.io/age"
-	"filippo.io/age/armor"
-
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// ageKey writes an identity to the fixture's folder and returns its recipient. If passphrase is not
-// empty, the identity is encrypted.
+// ageKey writes an identity to the fixture's folder and returns its recipient.
 func (w *fixture) ageKey(name, passphrase string) (file, recipient string) {
 	w.t.Helper()
-	id, err := age.GenerateX25519Identity()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	text := "# made for a test\n" + id.String() + "\n"
-	if passphrase != "" {
-		var out bytes.Buffer
-		armored := armor.NewWriter(&out)
-		to, err := age.NewScryptRecipient(passphrase)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		to.SetWorkFactor(10)
-		in, err := age.Encrypt(armored, to)
-		if err == nil {
-			_, err = io.WriteString(in, text)
-		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		if in.Close() != nil || armored.Close() != nil {
-			w.t.Fatal("the identity was not encrypted")
-		}
-		text = out.String()
-	}
-	return w.write(name, text), id.Recipient().String()
-}
-
-// extracted extracts an archive to an OCI layout and returns its files by path.
-func (w *fixture) extracted(disk, to string, args ...string) map[string]string {
-	w.t.Helper()
-	w.looked(exitOK, append([]string{"archive", "extract", disk, "--to", w.path(to)}, args...)...)
-	return w.tree(to)
+	return w.site().AgeKey(name, passphrase)
 }
 
 // TestEncryptionOutput checks what is printed about encrypted archives, and the flags for keys.
@@ -110,7 +72,7 @@ func TestEncryptedWithAge(t *testing.T) {
 	if out, err := sh.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	w.extracted("file://"+w.path("plain"), "want")
+	w.looked(exitOK, "archive", "extract", "file://"+w.path("plain"), "--to", w.path("want"))
 	for name, want := range w.tree("want") {
 		if strings.HasPrefix(name, "blobs/") && w.read("disk/out/"+name) != want {
 			t.Errorf("%s differs", name)

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net/http"
 	"os"
 	"os/exec"
@@ -71,37 +70,6 @@ func TestLease(t *testing.T) {
 	w.mirror.Script()
 	if o := w.must(line("two")...); !strings.Contains(o.stderr, "did not end properly (process ") {
 		t.Errorf("no message about the run that was killed:\n%s", o.stderr)
-	}
-	w.verify("site", acme, 4)
-}
-
-// TestLeaseAtOnce starts two processes at the same time. At least one of them mirrors, and the other
-// one does the same later or prints which run has the lease.
-func TestLeaseAtOnce(t *testing.T) {
-	t.Parallel()
-	long(t)
-	w := newFixture(t, registrytest.Options{})
-	var runs []*exec.Cmd
-	for _, workspace := range []string{"one", "two"} {
-		cmd := w.process(t.Context(), "mirror", "-c", w.path("imageset.yaml"), w.docker("/site"), "--workspace", w.path(workspace))
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		runs = append(runs, cmd)
-	}
-	succeeded := 0
-	for _, cmd := range runs {
-		err := cmd.Wait()
-		var exit *exec.ExitError
-		switch {
-		case err == nil:
-			succeeded++
-		case !errors.As(err, &exit) || exit.ExitCode() != exitLocked:
-			t.Errorf("a run ended with %v", err)
-		}
-	}
-	if succeeded == 0 {
-		t.Error("no run mirrored")
 	}
 	w.verify("site", acme, 4)
 }
