@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -53,7 +54,11 @@ func (s *faultFixture) start(t *testing.T, name string, blobs int) (*exec.Cmd, *
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for n := 0; n < blobs; {
+	// An upload whose start was not answered is not in the journal, so that nothing cancels it.
+	held := func() bool {
+		return s.direction == toArchive || slices.ContainsFunc(s.mirror.Log(), func(r rt.Request) bool { return r.Faulted })
+	}
+	for n := 0; n < blobs || !held(); {
 		select {
 		case <-tick.C:
 		case <-t.Context().Done():
