@@ -173,3 +173,17 @@ func TestPending(t *testing.T) {
 		}
 	}
 }
+
+// TestComparedContent describes what was compared.
+func TestComparedContent(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]report.ComparedContent{
+		"plan p.json":                                     {Kind: "plan", Source: "p.json", Name: "ops"},
+		`sequence 2 of "ops" in /disk`:                    {Kind: "archive", Source: "/disk", Name: "ops", Sequence: 2},
+		"docker://m, ops (revision 1), edge (revision 2)": {Kind: "mirror", Source: "docker://m", ImageSets: []report.ComparedSet{{Name: "ops", Revision: 1}, {Name: "edge", Revision: 2}}},
+	} {
+		if got := c.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
