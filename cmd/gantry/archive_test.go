@@ -79,15 +79,12 @@ func TestArchiveOutput(t *testing.T) {
 	if got := decoded[extract.Extracted](t, w.looked(exitOK, "archive", "extract", disk, "--to", to, "--output", "json").stdout); len(got.Images) == 0 {
 		t.Errorf("%+v", got)
 	}
-	w.says(w.looked(exitOK, "archive", "extract", disk, "--to", to).stdout, "Nothing to extract")
 	if text := w.looked(exitOK, "archive", "extract", disk, "--digest", have.PlanDigest().String(), "--to", "-").stdout; digest.FromString(text) != have.PlanDigest() {
 		t.Errorf("%d bytes of the plan", len(text))
 	}
 	w.says(w.looked(exitOK, "archive", "repair-request", disk).stderr, "nothing to request")
-	w.says(w.looked(exitOK, "archive", "rebuild", disk).stdout, "nothing was rebuilt")
 	small := fileScheme + w.path("small")
 	w.must("mirror", "-c", w.config("store.yaml", storeOnly), small, "--volume-size", "0.07MB", "--name", "imageset", "--full")
-	w.says(w.looked(exitOK, "archive", "list", small, "--blobs").stdout, "blob, part 1 of 2")
 	if d := decoded[inspect.ArchiveDifference](t, w.looked(exitSomething, "archive", "diff", small, disk, "-o", "json").stdout); len(d.Added) == 0 {
 		t.Errorf("%+v", d)
 	}
@@ -99,9 +96,8 @@ func TestArchiveOutput(t *testing.T) {
 	if o := w.looked(exitMismatch, "archive", "repair-request", disk); o.stdout != w.read("request.json") {
 		t.Errorf("stdout has\n%s", o.stdout)
 	}
-	w.says(w.must("mirror", "--repair", w.path("request.json"), fileScheme+w.path("repair")).stdout, "Repair of sequence 1", "1 manifest or blob")
+	w.must("mirror", "--repair", w.path("request.json"), fileScheme+w.path("repair"))
 	w.says(w.looked(exitOK, "archive", "repair-request", disk, fileScheme+w.path("repair")).stderr, "damaged, but without loss of content", "nothing to request")
-	w.says(w.gantry("verify", disk).stdout, blob.Digest.Encoded(), "    breaks\n")
 	w.says(w.looked(exitOK, "archive", "rebuild", disk, "--to", w.path("to")).stdout, "Rebuilt 1 volume", second)
 	if got := decoded[rebuild.Result](t, w.looked(exitOK, "archive", "rebuild", disk, "--output", "json").stdout); len(got.Volumes) != 1 {
 		t.Errorf("%+v", got)

@@ -46,20 +46,6 @@ func (m *archiveSeries) importArgs(site string, disks ...int) []string {
 	return args
 }
 
-// TestSequencesOutput checks what runs print about archives that build on each other.
-func TestSequencesOutput(t *testing.T) {
-	t.Parallel()
-	m := newArchiveSeries(t)
-	m.writeMonth(1)
-	m.says(m.writeMonth(2).stdout, "Sequence 2 omits ", "which are in sequence 1; --base none writes all content")
-	m.says(m.writeMonth(3).stdout, "Nothing to copy, and nothing to carry: sequence 3 at "+m.disks[3]+" has no content, because all ", " images are in sequences 1 to 2.", "copy its files; --base none writes")
-	m.says(m.writeMonth(3).stdout, "Nothing to copy: sequence 3 at "+m.disks[3]+" has this content. It builds on sequence 2")
-	m.says(m.looked(exitOK, "verify", m.disks[3], m.disks[1]).stdout, "builds on sequence 2, whose folder was not named", "Not read: sequence 1; the newest archive does not build on it")
-	m.says(m.must(append(m.importArgs("site", 1), "--write-receipt", m.path("site.json"))...).stdout, "Receipt: "+m.path("site.json"))
-	m.refuse(exitMismatch, []string{"gantry-000002", "a second --from", "--base none"}, m.importArgs("site", 3)...)
-	m.says(m.must("mirror", "-c", m.isc[2], fileScheme+m.path("other"), "--name", "ops", "--receipt", m.path("site.json")).stdout, "the site has according to its receipt, which covers the sequences up to 1")
-}
-
 // readReceipt reads a receipt from a file.
 func (m *archiveSeries) readReceipt(file string) *state.Receipt {
 	m.t.Helper()

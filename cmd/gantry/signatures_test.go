@@ -212,29 +212,23 @@ func TestSignaturesWithTheReferrersAPI(t *testing.T) {
 	w.must("verify", "-c", pinned, to.docker(""))
 }
 
+// TestRemoveSignatures mirrors without signatures, by a flag, by the configuration and from an archive.
 func TestRemoveSignatures(t *testing.T) {
 	t.Parallel()
-	w := newSignedSource(t, registrytest.New(t, registrytest.Options{}), registrytest.New(t, registrytest.Options{}))
+	w := newSignedSource(t, registrytest.New(t, registrytest.Options{}), registrytest.Start(t, registrytest.Options{}))
 	w.signEverything(false)
 	without := w.write("without.yaml", strings.Replace(readText(t, w.isc), "mirror:\n", "mirror:\n  signatures: remove\n", 1))
 	w.must("mirror", "-c", w.isc, "file://"+w.path("disk"), "--workspace", w.path("third"))
 	for prefix, args := range map[string][]string{
-		"/flag":  {"-c", w.isc, "--remove-signatures"},
-		"/field": {"-c", without, "--workspace", w.path("other")},
-		"/disk":  {"--from", "file://" + w.path("disk"), "--remove-signatures", "--workspace", w.path("site")},
+		"flag":  {"-c", w.isc, "--remove-signatures"},
+		"field": {"-c", without, "--workspace", w.path("other")},
+		"disk":  {"--from", "file://" + w.path("disk"), "--remove-signatures", "--workspace", w.path("site")},
 	} {
-		w.must(append([]string{"mirror", w.docker(prefix)}, args...)...)
-		repository := strings.TrimPrefix(prefix, "/") + "/" + signedRepository
-		for name := range w.attached {
-			if _, err := w.mirror.Client().Pull(t.Context(), repository, name); err == nil {
-				t.Errorf("%s has %s", prefix, name)
-			}
-		}
-		if _, err := w.mirror.Client().Pull(t.Context(), repository, "v1"); err != nil {
-			t.Error(err)
+		w.must(append([]string{"mirror", w.docker("/" + prefix)}, args...)...)
+		if all := contentBelow(t, w.mirror, prefix); len(all) != 1 || len(all[0].Tags) != 1 || all[0].Tags["v1"] != w.root.Digest || len(all[0].Manifests) != 3 {
+			t.Errorf("%s has %+v", prefix, all)
 		}
 	}
-	w.refuse(exitUsage, []string{"mirror.signatures", "keep"}, "mirror", "-c", w.write("wrong.yaml", strings.Replace(readText(t, without), "remove", "keep", 1)), w.docker("/x"))
 }
 
 // change replaces a text in a file.
