@@ -187,17 +187,6 @@ func TestCheckLaterVersion(t *testing.T) {
 	}
 }
 
-// TestCheckBadRange checks that the other ClusterExtensions are resolved if the version range of
-// one is invalid.
-func TestCheckBadRange(t *testing.T) {
-	w := folderFixture(t)
-	extensions := extensionOf("bad", "web", "1.0 - 1.1", "web.v1.0.0", "1.0.0") + extensionOf("good", "web", "1.1.x", "web.v1.0.0", "1.0.0")
-	_, r := w.check(exitMismatch, "-c", w.selecting("{catalog: SHED, packages: [{name: web}]}"), "--cluster-extension", w.write("extensions.yaml", extensions))
-	if len(r.Extensions) != 2 || !strings.Contains(r.Extensions[0].Error, "range") || r.Extensions[1].Error != "" || r.Extensions[1].Resolution.Bundle != "web.v1.1.0" {
-		t.Errorf("resolved %+v", r.Extensions)
-	}
-}
-
 // TestGraphInstalled checks that the graph marks the bundles as kept that mirror keeps with the
 // same configuration and clusters.
 func TestGraphInstalled(t *testing.T) {

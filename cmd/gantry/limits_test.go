@@ -31,8 +31,7 @@ func TestWrongLimits(t *testing.T) {
 		"no credentials":  {flags: []string{"--src-authfile", w.path("nowhere.json")}, words: []string{"nowhere.json", "--src-authfile", "gantry registry login"}},
 		"no JSON":         {flags: []string{"--authfile", w.path("imageset.yaml")}, words: []string{"imageset.yaml (named by --authfile)", "line 1 is not valid JSON"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			w.t = t
+		t.Run(name, func(*testing.T) {
 			args := append([]string{"mirror", "-c", w.path("imageset.yaml"), w.docker("")}, tc.flags...)
 			if tc.text != "" {
 				args = append(args, "--limits", w.write("limits.yaml", tc.text))

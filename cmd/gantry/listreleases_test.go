@@ -41,14 +41,7 @@ func (k asking) gantry(args ...string) outcome {
 // want runs the program and checks its exit status and output.
 func (k asking) want(code int, stdout, stderr string, args ...string) {
 	k.t.Helper()
-	o := k.gantry(args...)
-	if o.code != code {
-		k.t.Errorf("gantry %s ended with %d, want %d\n%s", strings.Join(args, " "), o.code, code, o.stderr)
-	}
-	if diff := cmp.Diff(stdout, o.stdout); diff != "" {
-		k.t.Errorf("gantry %s\n%s", strings.Join(args, " "), diff)
-	}
-	if diff := cmp.Diff(stderr, o.stderr); diff != "" {
+	if diff := cmp.Diff(outcome{stdout, stderr, code}, k.gantry(args...), cmp.AllowUnexported(outcome{})); diff != "" {
 		k.t.Errorf("gantry %s\n%s", strings.Join(args, " "), diff)
 	}
 }

@@ -71,17 +71,3 @@ func TestReleaseFlags(t *testing.T) {
 	w.says(w.must("plan", "-c", none, ignore).stderr, ignore+" has no effect: no platform release is mirrored")
 	w.says(w.must("plan", "-c", none, "--release-key", key).stderr, "--release-key has no effect")
 }
-
-// TestArchiveReleases inspects archives that have releases.
-func TestArchiveReleases(t *testing.T) {
-	t.Parallel()
-	w := newSmallFixture(t)
-	disk := fileScheme + w.path("disk")
-	const stanza = "  platform:\n    channels:\n    - name: "
-	w.must("mirror", "-c", w.config("imageset.yaml", stanza+"stable-4.20\n"), disk)
-	w.must("mirror", "-c", w.config("imageset.yaml", stanza+"fast-4.20\n      minVersion: 4.20.1\n"), disk, "--ignore-release-signature")
-	w.says(w.looked(exitOK, "archive", "inspect", disk).stdout,
-		" (2 release, 9 component, ", "\nPlatform releases\n  4.20.1-x86_64  NOT VERIFIED\n  4.20.2-x86_64  NOT VERIFIED\n")
-	w.says(w.looked(exitSomething, "archive", "diff", disk).stdout, "\nAdded: 1 platform release\n  4.20.2-x86_64\nAdded: ")
-	w.says(w.looked(exitOK, "archive", "list", disk, "--filter", "*:4.20.2-x86_64").stdout, "openshift/release-images:4.20.2-x86_64")
-}

@@ -44,11 +44,7 @@ func TestBadInput(t *testing.T) {
 			[]string{"plan", "-c", w.config("unreachable.yaml", "  operators: [{catalog: '"+closed+"/a/b:v1'}]\n"), "--retry-times", "0"}},
 		{"an invalid number of parallel images", exitUsage, []string{"--parallel-images"}, []string{"mirror", "-c", isc, w.docker(""), "--parallel-images", "0"}},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			w := *w
-			w.t = t
-			w.refuse(tc.code, tc.words, tc.args...)
-		})
+		w.refuse(tc.code, tc.words, tc.args...)
 	}
 	for _, r := range w.mirror.Log() {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
