@@ -4,18 +4,23 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/crypto/bcrypt"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -133,6 +138,45 @@ func (w *fixture) sameResources(dir, address string) {
 	if diff := cmp.Diff(want, got); diff != "" || len(want) < 3 {
 		w.t.Errorf("the manifests are not those of a mirror (-want +got):\n%s", diff)
 	}
+}
+
+// TestServeGuarded serves an archive with TLS and passwords.
+func TestServeGuarded(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, registrytest.Options{})
+	disk := "file://" + w.path("disk")
+	w.must("mirror", "-c", w.config("store.yaml", storeOnly), disk)
+	other := httptest.NewTLSServer(nil) // for its certificate, which its client trusts
+	defer other.Close()
+	pair := other.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash, err := bcrypt.GenerateFromPassword([]byte("open sesame"), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inPEM := func(name, kind string, text []byte) string {
+		return w.write(name, string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: text})))
+	}
+	s := serveDisk(w, disk, "--tls-cert", inPEM("tls.crt", "CERTIFICATE", pair.Certificate[0]), "--tls-key", inPEM("tls.key", "PRIVATE KEY", key), "--htpasswd", w.write("users", "ann:"+string(hash)+"\n"))
+	for password, want := range map[string]int{"wrong": http.StatusUnauthorized, "open sesame": http.StatusOK} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/v2/", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.SetBasicAuth("ann", password)
+		answer, err := other.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close() // it was not read
+		if answer.StatusCode != want || !strings.HasPrefix(s.URL, "https://") {
+			t.Errorf("%s answers %q with %s", s.URL, password, answer.Status)
+		}
+	}
+	s.end(syscall.SIGTERM)
 }
 
 // TestServeRefuses checks that mistakes are reported before the program listens.
