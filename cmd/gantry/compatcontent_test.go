@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // compatContentDir has a plan and an archive with a chart, files, a signature, and a catalog made of a template; its

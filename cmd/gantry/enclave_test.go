@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/release/updates"
+	"github.com/gantry-mirror/gantry/plan/cluster"
+	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
 // hopConf writes the registries.conf with which the next hop reads from mirrors, as docs/22-enclaves.md

@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/releases"
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
-	"github.com/gantry-mirror/gantry/pkg/release/updates"
+	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
 // asking runs the program with an update service and without registries.
@@ -80,7 +80,7 @@ func TestListReleases(t *testing.T) {
 	k.want(exitOK, accepted.stdout, "no update of channel stable-4.20 for amd64 has the risk \"SlowPull\"; did you mean \"SlowPulls\"?\n",
 		append(from, "--accept-risk", "SlowPulls", "--accept-risk", "SlowPull")...)
 	o := k.gantry(append(from, "-o", "json")...)
-	var got query.ReleaseList
+	var got releases.ReleaseList
 	var failed struct{ Error view.ErrorText }
 	if err := errors.Join(json.Unmarshal([]byte(o.stdout), &got), json.Unmarshal([]byte(o.stderr), &failed)); err != nil || o.code != exitUsage || failed.Error.Code != exitUsage || len(got.Channels[0].Path.Hops) != 1 {
 		t.Errorf("ended with %d, %v\n%s%s", o.code, err, o.stdout, o.stderr)

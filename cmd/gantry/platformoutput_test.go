@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/release/updates"
+	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
 // TestPlatformPlan checks that the size of a release counts content that its images share only

@@ -19,8 +19,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 )
 
 // The repositories of releases in a mirror.

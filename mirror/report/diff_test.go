@@ -7,11 +7,11 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/report"
-	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
 

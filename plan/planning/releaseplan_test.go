@@ -6,12 +6,12 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
-	"github.com/gantry-mirror/gantry/pkg/release/updates"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/plan/planning"
+	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
 // TestLoadReleasePlan loads a plan of a release in the workspace that made it, and in one that does not have the image of

@@ -3,13 +3,13 @@ package view
 import (
 	"testing"
 
-	"github.com/gantry-mirror/gantry/archive/extract"
 	"github.com/gantry-mirror/gantry/archive/foreign"
 	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/archive/rebuild"
+	"github.com/gantry-mirror/gantry/mirror/extract"
 	"github.com/gantry-mirror/gantry/mirror/pull"
 	"github.com/gantry-mirror/gantry/mirror/verify"
-	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
 
 // TestArchiveTexts checks the text of what is in an archive, and of what was made of it.

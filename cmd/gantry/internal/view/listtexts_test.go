@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/archive/serve"
-	"github.com/gantry-mirror/gantry/mirror"
-	"github.com/gantry-mirror/gantry/pkg/airgap"
-	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
-	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/mirror/releases"
+	"github.com/gantry-mirror/gantry/pkg/authoring"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/site/airgap"
+	"github.com/gantry-mirror/gantry/plan/listing"
 )
 
 // TestPlanTexts checks the text of a plan.
@@ -94,7 +94,7 @@ func TestListTexts(t *testing.T) {
 		return as(func(l *listing.CatalogListing) string { return OCMirrorOperators(l, onePackage, oneChannel) })
 	}
 	releases := func(version string) func(*testing.T, string) string {
-		return as(func(l *query.ReleaseList) string { return OCMirrorReleases(l, version) })
+		return as(func(l *releases.ReleaseList) string { return OCMirrorReleases(l, version) })
 	}
 	catalogs := func(version string) func(*testing.T, string) string {
 		return as(func(found *[]string) string { return OCMirrorCatalogs(version, *found) })

@@ -6,9 +6,9 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/mirror/report"
 	"github.com/gantry-mirror/gantry/mirror/verify"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 )
 
 // TestVerifiedTexts checks the text of what a verification of a mirror found.

@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
-	"github.com/gantry-mirror/gantry/mirror/prune"
-	"github.com/gantry-mirror/gantry/pkg/airgap"
-	"github.com/gantry-mirror/gantry/pkg/cluster"
+	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registry"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/site/airgap"
+	"github.com/gantry-mirror/gantry/plan/cluster"
 )
 
 // TestMirroredTexts checks the text of what a run copied.
