@@ -1,74 +1,34 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 )
 
 // shed is a catalog of three packages. tool requires an API that lib provides since 1.1. web has updates
 // for OLM v1, which refuses 1.2.
-const shed = `
-schema: olm.package
+const shed = `schema: olm.package
 name: tool
 defaultChannel: stable
 ---
-schema: olm.channel
-package: tool
-name: stable
-entries:
-- name: tool.v1.0.0
-- {name: tool.v1.1.0, replaces: tool.v1.0.0}
+{schema: olm.channel, package: tool, name: stable, entries: [{name: tool.v1.0.0}, {name: tool.v1.1.0, replaces: tool.v1.0.0}]}
 ---
 {schema: olm.bundle, package: tool, name: tool.v1.0.0, image: "example.com/tool:1.0.0", properties: [{type: olm.package, value: {packageName: tool, version: 1.0.0}}]}
 ---
-schema: olm.bundle
-package: tool
-name: tool.v1.1.0
-image: example.com/tool:1.1.0
-properties:
-- {type: olm.package, value: {packageName: tool, version: 1.1.0}}
-- {type: olm.gvk.required, value: {group: lib.example.com, version: v1, kind: Lib}}
+{schema: olm.bundle, package: tool, name: tool.v1.1.0, image: "example.com/tool:1.1.0", properties: [{type: olm.package, value: {packageName: tool, version: 1.1.0}}, {type: olm.gvk.required, value: {group: lib.example.com, version: v1, kind: Lib}}]}
 ---
-schema: olm.package
-name: lib
-defaultChannel: stable
+{schema: olm.package, name: lib, defaultChannel: stable}
 ---
-schema: olm.channel
-package: lib
-name: stable
-entries:
-- name: lib.v1.0.0
-- {name: lib.v1.1.0, replaces: lib.v1.0.0}
+{schema: olm.channel, package: lib, name: stable, entries: [{name: lib.v1.0.0}, {name: lib.v1.1.0, replaces: lib.v1.0.0}]}
 ---
-schema: olm.bundle
-package: lib
-name: lib.v1.0.0
-image: example.com/lib:1.0.0
-properties:
-- {type: olm.package, value: {packageName: lib, version: 1.0.0}}
-- {type: olm.gvk, value: {group: lib.example.com, version: %s, kind: Lib}}
+{schema: olm.bundle, package: lib, name: lib.v1.0.0, image: "example.com/lib:1.0.0", properties: [{type: olm.package, value: {packageName: lib, version: 1.0.0}}, {type: olm.gvk, value: {group: lib.example.com, version: %[1]s, kind: Lib}}]}
 ---
-schema: olm.bundle
-package: lib
-name: lib.v1.1.0
-image: example.com/lib:1.1.0
-properties:
-- {type: olm.package, value: {packageName: lib, version: 1.1.0}}
-- {type: olm.gvk, value: {group: lib.example.com, version: %s, kind: Lib}}
+{schema: olm.bundle, package: lib, name: lib.v1.1.0, image: "example.com/lib:1.1.0", properties: [{type: olm.package, value: {packageName: lib, version: 1.1.0}}, {type: olm.gvk, value: {group: lib.example.com, version: %[1]s, kind: Lib}}]}
 ---
-schema: olm.package
-name: web
-defaultChannel: stable
+{schema: olm.package, name: web, defaultChannel: stable}
 ---
-schema: olm.channel
-package: web
-name: stable
-entries:
-- name: web.v1.0.0
-- {name: web.v1.1.0, replaces: web.v1.0.0}
+{schema: olm.channel, package: web, name: stable, entries: [{name: web.v1.0.0}, {name: web.v1.1.0, replaces: web.v1.0.0}]}
 ---
 {schema: olm.bundle, package: web, name: web.v1.0.0, image: "example.com/web:1.0.0", properties: [{type: olm.package, value: {packageName: web, version: 1.0.0}}]}
 ---
@@ -100,7 +60,7 @@ func folderFixture(t *testing.T) *fixture {
 	w := &fixture{t: t, dir: t.TempDir()}
 	for name, version := range map[string]string{"shed": "v1", "poor": "v2"} {
 		w.mkdir(name)
-		w.write(name+"/catalog.yaml", fmt.Sprintf(shed, version, version))
+		w.write(name+"/catalog.yaml", fmt.Sprintf(shed, version))
 	}
 	return w
 }
@@ -129,14 +89,10 @@ func TestCheckOutcomes(t *testing.T) {
 		},
 		"dependency is added":                             {"{catalog: SHED, dependencies: true, packages: [{name: tool}]}", tool, exitOK, "reaches", nil},
 		"dependency is named":                             {"{catalog: SHED, packages: [{name: tool}, {name: lib}]}", tool, exitOK, "reaches", nil},
-		"dependency is not asked about":                   {"{catalog: SHED}", tool, exitOK, "reaches", nil},
-		"nor in a full catalog":                           {"{catalog: SHED, full: true}", tool, exitOK, "reaches", nil},
 		"the other catalog has a version that is too new": {"{catalog: SHED, packages: [{name: tool}]}, {catalog: POOR, targetCatalog: poor}", tool, exitMismatch, "lacking", nil},
-		"the catalog itself":                              {"", tool, exitOK, "reaches", nil},
 		"installed one gives it":                          {"{catalog: SHED, packages: [{name: tool}]}", tool + lib, exitMismatch, "not-mirrored reaches", []string{"the installed lib.v1.0.0 does"}},
 		"never of this mirror":                            {"{catalog: SHED, packages: [{name: tool}, {name: lib}]}", tool + csvOf("far.v1.0.0", "1.0.0", true), exitOK, "elsewhere reaches", []string{"far.v1.0.0 (OLM classic, wild): not from this mirror"}},
 		"without label":                                   {"{catalog: SHED, packages: [{name: web}]}", csvOf("web.v1.0.0", "1.0.0", false), exitOK, "reaches", []string{"its package was inferred: only package web has a bundle of this name"}},
-		"without label and only outlined":                 {"{catalog: SHED}", csvOf("web.v1.0.0", "1.0.0", false), exitOK, "reaches", nil},
 		"without label and in no catalog":                 {"{catalog: SHED}", csvOf("far.v1.0.0", "1.0.0", false), exitOK, "unknown", []string{"its package is unknown"}},
 		"refused by OLM v1": {
 			"{catalog: SHED, packages: [{name: tool}, {name: lib}]}", extensionOf("e", "tool", "", "tool.v1.0.0", "1.0.0"), exitMismatch, "stranded",
@@ -146,9 +102,7 @@ func TestCheckOutcomes(t *testing.T) {
 			"{catalog: SHED, packages: [{name: tool}, {name: lib}], installed: [{package: tool, bundle: tool.v1.0.0}]}", tool + subscriptionOf("tool", "theirs", "tool.v1.0.0"), exitOK, "reaches",
 			[]string{"note: if OLM v1 managed it, it would be stranded: it stops at tool.v1.0.0: OLM v1 chooses tool.v1.1.0 next and refuses it"},
 		},
-		"taken by OLM v1":    {"{catalog: SHED, packages: [{name: web}]}", extensionOf("e", "web", "", "web.v1.0.0", "1.0.0"), exitOK, "reaches", nil},
-		"pinned below":       {"{catalog: SHED, full: true}", extensionOf("e", "web", "<1.1.0", "web.v1.1.0", "1.1.0"), exitMismatch, "stranded", []string{"the version range <1.1.0 of the ClusterExtension excludes the installed version"}},
-		"pinned where it is": {"{catalog: SHED, full: true}", extensionOf("e", "web", "<1.1.0", "web.v1.0.0", "1.0.0"), exitOK, "at-head", nil},
+		"pinned below": {"{catalog: SHED, full: true}", extensionOf("e", "web", "<1.1.0", "web.v1.1.0", "1.1.0"), exitMismatch, "stranded", []string{"the version range <1.1.0 of the ClusterExtension excludes the installed version"}},
 		"bad range": {
 			"{catalog: SHED, packages: [{name: web}]}", extensionOf("bad", "web", "1.0 - 1.1", "web.v1.0.0", "1.0.0") + extensionOf("good", "web", "", "web.v1.0.0", "1.0.0"),
 			exitMismatch, "stranded reaches", []string{"is not a version range that clusters accept"},
@@ -181,19 +135,8 @@ func TestCheckOutcomes(t *testing.T) {
 				args = append(args, "-c", w.selecting(tc.operators))
 			}
 			o := w.gantry(args...)
-			if o.code != tc.code {
-				t.Errorf("ended with %d, want %d\n%s%s", o.code, tc.code, o.stdout, o.stderr)
-			}
-			for _, word := range tc.says {
-				if !strings.Contains(o.stdout+o.stderr, word) {
-					t.Errorf("does not print %q:\n%s%s", word, o.stdout, o.stderr)
-				}
-			}
-			var r checkReport
-			o = w.gantry(append(args, "-o", "json")...)
-			if err := json.Unmarshal([]byte(o.stdout), &r); err != nil || o.code != tc.code {
-				t.Fatalf("%v of %d: %s%s", err, o.code, o.stdout, o.stderr)
-			}
+			w.says(o.stdout+o.stderr, tc.says...)
+			_, r := w.check(tc.code, args[1:]...)
 			var outcomes []string
 			for _, operator := range r.Upgrades.Operators {
 				outcomes = append(outcomes, operator.Outcome)
@@ -215,7 +158,7 @@ func TestCheckLaterVersion(t *testing.T) {
 	}
 	const held = ", conditions: [{type: Upgradeable, status: 'False', reason: AdminAckRequired, message: ack}]"
 	w.mkdir("limited")
-	w.write("limited/catalog.yaml", strings.Replace(fmt.Sprintf(shed, "v1", "v1"), "{type: olm.package, value: {packageName: web, version: 1.1.0}}", "{type: olm.package, value: {packageName: web, version: 1.1.0}}, {type: olm.maxOpenShiftVersion, value: '4.20'}", 1))
+	w.write("limited/catalog.yaml", strings.Replace(fmt.Sprintf(shed, "v1"), "{type: olm.package, value: {packageName: web, version: 1.1.0}}", "{type: olm.package, value: {packageName: web, version: 1.1.0}}, {type: olm.maxOpenShiftVersion, value: '4.20'}", 1))
 	web := csvOf("web.v1.0.0", "1.0.0", true)
 	for _, tc := range []struct {
 		name, runs, catalog, to string
@@ -244,48 +187,14 @@ func TestCheckLaterVersion(t *testing.T) {
 	}
 }
 
-// TestCheckBadRange checks that the other ClusterExtensions are resolved if the version range of
-// one is invalid.
-func TestCheckBadRange(t *testing.T) {
-	w := folderFixture(t)
-	extensions := extensionOf("bad", "web", "1.0 - 1.1", "web.v1.0.0", "1.0.0") + extensionOf("good", "web", "1.1.x", "web.v1.0.0", "1.0.0")
-	_, r := w.check(exitMismatch, "-c", w.selecting("{catalog: SHED, packages: [{name: web}]}"), "--cluster-extension", w.write("extensions.yaml", extensions))
-	if len(r.Extensions) != 2 || !strings.Contains(r.Extensions[0].Error, "range") || r.Extensions[1].Error != "" || r.Extensions[1].Resolution.Bundle != "web.v1.1.0" {
-		t.Errorf("resolved %+v", r.Extensions)
-	}
-}
-
 // TestGraphInstalled checks that the graph marks the bundles as kept that mirror keeps with the
 // same configuration and clusters.
 func TestGraphInstalled(t *testing.T) {
 	w := folderFixture(t)
-	runs := w.write("runs.yaml", csvOf("web.v1.0.0", "1.0.0", true))
-	isc := w.selecting("{catalog: SHED, packages: [{name: web}]}")
-	kept := func(args ...string) bool {
-		o := w.must(append([]string{"graph", w.path("shed"), "web", "-c", isc, "-o", "json"}, args...)...)
-		var drawing struct {
-			Graphs []struct {
-				Nodes []struct {
-					ID    string
-					Marks []string
-				}
-			}
-		}
-		if err := json.Unmarshal([]byte(o.stdout), &drawing); err != nil || len(drawing.Graphs) != 1 {
-			t.Fatalf("%v: %s", err, o.stdout)
-		}
-		for _, node := range drawing.Graphs[0].Nodes {
-			if node.ID == "web.v1.0.0" {
-				return slices.Contains(node.Marks, "kept")
-			}
-		}
-		t.Fatalf("the installed bundle is not drawn: %s", o.stdout)
-		return false
-	}
-	if kept() {
-		t.Error("without --installed, bundles before the head are kept")
-	}
-	if !kept("--installed", runs) {
-		t.Error("the installed bundle is pruned")
+	graph := []string{"graph", w.path("shed"), "web", "-c", w.selecting("{catalog: SHED, packages: [{name: web}]}"), "-o", "json"}
+	installed := []string{"--installed", w.write("runs.yaml", csvOf("web.v1.0.0", "1.0.0", true))}
+	kept := func(args ...string) int { return strings.Count(w.must(args...).stdout, "kept") }
+	if before, after := kept(graph...), kept(append(graph, installed...)...); after <= before {
+		t.Errorf("with --installed, %d bundles are kept, and %d without", after, before)
 	}
 }

@@ -2,29 +2,22 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// An older version wrote the files in compatDir; the README there names it. To write them again,
-// set writeCompat to the path of that version's program and run TestWriteCompatFiles.
-const (
-	compatDir   = "../../testdata/compat/v0"
-	writeCompat = "GANTRY_WRITE_COMPAT"
-)
+// compatDir has files that an older version wrote; the README there names it.
+const compatDir = "../../testdata/compat/v0"
 
 // The files contain the name of one mirror and of one folder. The tests replace them with their
 // own.
@@ -179,10 +172,6 @@ func TestWorkspaceOfVersion0(t *testing.T) {
 		t.Errorf("the record of the earlier run was not continued: %s, %v", text, err)
 	}
 	w.wantCatalogsOfVersion0(old)
-	// The mirror has the record now.
-	if o := w.must("status", w.docker("")); !strings.Contains(o.stdout, "imageset ") {
-		t.Errorf("the status of the mirror is\n%s", o.stdout)
-	}
 	// The names are also kept if the record is lost.
 	if err := os.Remove(records[0]); err != nil {
 		t.Fatal(err)
@@ -192,18 +181,6 @@ func TestWorkspaceOfVersion0(t *testing.T) {
 	w.must("mirror", "-c", w.month(compatSecond), "file://"+w.path("next"), "--workspace", old)
 	if _, err := os.Stat(w.path("next/gantry-000003.json")); err != nil {
 		t.Errorf("the next archive is not sequence 3: %v", err)
-	}
-	var size int64
-	for _, name := range w.glob(w.path("next/*.tar")) {
-		info, err := os.Stat(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		size += info.Size()
-	}
-	first, err := os.Stat(w.glob(w.path("disk-1/*.tar"))[0])
-	if err != nil || size >= first.Size() {
-		t.Errorf("the next archive has %d bytes, the first %v, %v", size, first, err)
 	}
 }
 
@@ -261,104 +238,21 @@ func TestImportWithAWorkspaceOfVersion0(t *testing.T) {
 	}
 }
 
-// TestInterruptedWorkspaceOfVersion0 continues a run of version 0 that was killed: it uploads
-// nothing that the mirror has, and removes the record of the open upload.
-func TestInterruptedWorkspaceOfVersion0(t *testing.T) {
-	w := compatFixture(t)
-	w.must("mirror", "--from", "file://"+w.compatFile("disk-1"), "--verify-key", w.compatFile("signing-key.pub"), w.docker(""), "--workspace", w.path("other"))
-	w.mirror.ResetLog()
-	old := w.compatFile("interrupted-workspace")
-	if names := w.glob(filepath.Join(old, "journal", "*")); len(names) != 2 {
-		t.Fatalf("journals: %v", names)
-	}
-	w.must("mirror", "-c", w.month(compatFirst), w.docker(""), "--workspace", old)
-	if sent := w.pushed(); len(sent) > 0 {
-		t.Errorf("blobs were sent again: %v", sent)
-	}
-	if names := w.glob(filepath.Join(old, "journal", "*")); len(names) != 0 {
-		t.Errorf("journals of a finished run: %v", names)
-	}
-}
-
-// TestFilesOfVersion0 checks that plans, receipts, repair requests and encrypted archives of
+// TestFilesOfVersion0 checks that plans, receipts, repair requests, journals and encrypted archives of
 // version 0 can be read.
 func TestFilesOfVersion0(t *testing.T) {
 	w := compatFixture(t)
 	w.must("mirror", "--plan", w.compatFile("plan.json"), w.docker("/plan"))
+	// A run that was killed continues.
+	old := w.compatFile("interrupted-workspace")
+	w.must("mirror", "-c", w.month(compatFirst), w.docker(""), "--workspace", old)
+	if names := w.glob(filepath.Join(old, "journal", "*")); len(names) != 0 {
+		t.Errorf("journals of a finished run: %v", names)
+	}
 	w.must("mirror", "-c", w.month(compatSecond), "--receipt", w.compatFile("receipt.json"), "file://"+w.path("by-receipt"))
 	w.must("mirror", "--repair", w.compatFile("repair-request.json"), "file://"+w.path("repair"), "--workspace", w.compatFile("workspace"))
 	disk := "file://" + w.compatFile("disk-encrypted")
 	identity := w.compatFile("identity.txt")
 	w.must("verify", "--identity", identity, disk)
 	w.must("mirror", "--from", disk, "--identity", identity, w.docker("/encrypted"), "--workspace", w.path("third"))
-}
-
-// TestWriteCompatFiles writes the files again with the program of an older version.
-func TestWriteCompatFiles(t *testing.T) {
-	program := os.Getenv(writeCompat)
-	if program == "" {
-		t.Skip("set " + writeCompat + " to the program of an older version to write the files of that version")
-	}
-	w := compatFixture(t)
-	run := func(want int, args ...string) {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), program, args...)
-		cmd.Env, cmd.Dir = append(w.environ(), "HOME="+w.dir), w.dir
-		out, _ := cmd.CombinedOutput()
-		if code := cmd.ProcessState.ExitCode(); code != want {
-			t.Fatalf("%v ended with %d:\n%s", args, code, out)
-		}
-	}
-	_, key, _ := w.sshKey("signing-key", "")
-	_, recipient := w.ageKey("identity.txt", "")
-	mirror := w.docker("")
-
-	config := w.month(compatFirst)
-	run(0, "plan", "-c", config, "--workspace", "workspace", mirror, "-o", "plan.json")
-	run(0, "mirror", "-c", config, "--workspace", "workspace", mirror)
-	run(0, "mirror", "-c", config, "--workspace", "workspace", "--sign-key", key, "file://disk-1")
-	w.month(compatSecond)
-	run(0, "mirror", "-c", config, "--workspace", "workspace", "--sign-key", key, "file://disk-2")
-	run(0, "mirror", "--from", "file://disk-1", "--verify-key", "signing-key.pub", "--workspace", "site-workspace", mirror, "--write-receipt", "receipt.json")
-	w.month(compatFirst)
-	run(0, "mirror", "-c", config, "--workspace", "workspace-encrypted", "--encrypt-to", recipient, "file://disk-encrypted")
-
-	// The request is for a blob that is damaged in a copy of the first archive.
-	w.replaceTree(w.path("disk-1"), w.path("damaged"))
-	volume := w.glob(w.path("damaged/*.tar"))[0]
-	data, err := os.ReadFile(volume)
-	if err != nil {
-		t.Fatal(err)
-	}
-	layer := bytes.LastIndex(data, []byte{0x1f, 0x8b, 0x08})
-	data[layer+100] ^= 1 // the plan comes first, a layer last
-	if err := os.WriteFile(volume, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	run(4, "archive", "repair-request", "file://damaged", "-o", "repair-request.json")
-
-	// The run is killed while the mirror does not answer one upload.
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "mirror", "-c", config, "--workspace", "interrupted-workspace", mirror)
-	cmd.Env, cmd.Dir = append(w.environ(), "HOME="+w.dir), w.dir
-	w.mirror.Script(
-		registrytest.Rule{Method: "PUT", Path: "/v2/extra/blobs/uploads", Action: registrytest.NoResponse()},
-		registrytest.Rule{Method: "PATCH", Path: "/v2/extra/blobs/uploads", Action: registrytest.NoResponse()},
-		registrytest.Rule{Method: "HEAD", Path: "/manifests/", Action: registrytest.Status(404)},
-		registrytest.Rule{Method: "HEAD", Path: "/blobs/", Action: registrytest.Status(404)},
-		registrytest.Rule{Method: "GET", Path: "/tags/list", Action: registrytest.Status(404)})
-	if out, err := cmd.CombinedOutput(); err == nil || ctx.Err() == nil {
-		t.Fatalf("the run ended: %v\n%s", err, out)
-	}
-	names := w.names()
-	for i := 0; i < len(names); i += 2 {
-		names[i], names[i+1] = names[i+1], names[i]
-	}
-	for _, name := range []string{"workspace", "site-workspace", "interrupted-workspace", "plan.json", "receipt.json", "repair-request.json", "disk-1", "disk-2", "disk-encrypted", "signing-key.pub", "identity.txt"} {
-		if err := os.RemoveAll(filepath.Join(compatDir, name)); err != nil {
-			t.Fatal(err)
-		}
-		w.replaceTree(w.path(name), filepath.Join(compatDir, name), names...)
-	}
 }

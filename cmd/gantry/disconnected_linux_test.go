@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -103,7 +102,7 @@ func TestAttemptsAreCounted(t *testing.T) {
 
 // counted are the counters of the kernel that callsOut reads: attempts to reach a host without a route, over
 // IPv4 and IPv6, and datagrams, which are lookups of names at a resolver on this machine.
-var counted = []string{"Ip OutNoRoutes", "Udp OutDatagrams", "Ip6OutNoRoutes", "Udp6OutDatagrams"}
+var counted = []string{"Ip: OutNoRoutes", "Udp: OutDatagrams", "Ip6OutNoRoutes", "Udp6OutDatagrams"}
 
 // callsOut returns what the kernel counted so far, or "" outside of a namespace, where other programs count
 // as well.
@@ -113,36 +112,25 @@ func callsOut(t *testing.T) string {
 		return ""
 	}
 	counters := map[string]string{}
-	for _, file := range []string{"/proc/self/net/snmp", "/proc/self/net/snmp6"} {
-		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
+	for table := range strings.SplitSeq(readText(t, "/proc/self/net/snmp6"), "\n") {
+		if fields := strings.Fields(table); len(fields) == 2 {
+			counters[fields[0]] = fields[1]
 		}
-		defer func() { _ = f.Close() }()
-		var names []string
-		for lines := bufio.NewScanner(f); lines.Scan(); {
-			fields := strings.Fields(lines.Text())
-			kind, isList := strings.CutSuffix(fields[0], ":")
-			switch {
-			case !isList:
-				counters[fields[0]] = fields[1]
-			case names == nil:
-				names = fields
-			default:
-				for i, name := range names {
-					counters[kind+" "+name] = fields[i]
-				}
-				names = nil
-			}
+	}
+	// A line with the names of a protocol, and one with their values.
+	lines := strings.Split(readText(t, "/proc/self/net/snmp"), "\n")
+	for i := 0; i+1 < len(lines); i += 2 {
+		names, values := strings.Fields(lines[i]), strings.Fields(lines[i+1])
+		for n := range names[min(1, len(names)):] {
+			counters[names[0]+" "+names[n+1]] = values[n+1]
 		}
 	}
 	var all []string
 	for _, name := range counted {
-		value, ok := counters[name]
-		if !ok {
+		if counters[name] == "" {
 			t.Fatalf("the kernel does not count %s", name)
 		}
-		all = append(all, name+" "+value)
+		all = append(all, name+" "+counters[name])
 	}
 	return strings.Join(all, ", ")
 }

@@ -5,44 +5,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/cluster"
 	"github.com/gantry-mirror/gantry/plan/updates"
 )
-
-// A refusedHosts is a proxy that refuses every request and remembers the hosts. Programs do not use a
-// proxy for servers on the same machine, so it gets the requests to all other hosts.
-type refusedHosts struct {
-	mu    sync.Mutex
-	hosts []string
-}
-
-func (p *refusedHosts) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	p.mu.Lock()
-	p.hosts = append(p.hosts, r.Host)
-	p.mu.Unlock()
-	rw.WriteHeader(http.StatusForbidden)
-}
-
-// refuseOthers makes the fixture's environment one in which only servers on this machine are reachable. The
-// test fails if another host is asked.
-func (w *fixture) refuseOthers() {
-	w.t.Helper()
-	p := &refusedHosts{}
-	s := httptest.NewServer(p)
-	w.t.Cleanup(func() {
-		s.Close()
-		for _, host := range p.hosts {
-			w.t.Errorf("%s was requested", host)
-		}
-	})
-	w.env["HTTP_PROXY"], w.env["HTTPS_PROXY"] = s.URL, s.URL
-}
 
 // hopConf writes the registries.conf with which the next hop reads from mirrors, as docs/22-enclaves.md
 // describes it: locations by prefix.
@@ -74,27 +43,23 @@ func TestReleasesOverHops(t *testing.T) {
 	// The file of graph data is carried from the connected side.
 	isc = w.config("hop.yaml", stanza+"    graphData: "+w.write("graph-data.tar.gz", string(w.releases.GraphData()))+"\n")
 	defer w.unplug()()
-	w.refuseOthers()
+	web := httptest.NewServer(http.FileServer(http.Dir(w.dir)))
+	defer web.Close()
+	w.refuseAllBut(w.mirror.Host, web.Listener.Addr().String())
 	for _, hop := range [][2]string{{"a", "b"}, {"b", "c"}} {
 		from, to := hop[0], hop[1]
-		web := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(w.path(from), "cluster-resources"))))
-		defer web.Close()
 		w.env["CONTAINERS_REGISTRIES_CONF"] = w.hopConf(from+".conf", map[string]string{
 			"quay.io/openshift-release-dev/ocp-release":      w.mirror.Host + "/" + from + "/openshift/release-images",
 			"quay.io/openshift-release-dev/ocp-v4.0-art-dev": w.mirror.Host + "/" + from + "/openshift/release",
 			w.mirror.Host: w.mirror.Host,
 		})
-		w.env[updates.SignatureURLVariable] = web.URL + "/" + cluster.SignatureFolder
-		w.env[updates.UpdateURLVariable] = web.URL + "/" + cluster.GraphFolder + "/graph-fast-4.20-amd64.json"
+		served := web.URL + "/" + from + "/cluster-resources/"
+		w.env[updates.SignatureURLVariable] = served + cluster.SignatureFolder
+		w.env[updates.UpdateURLVariable] = served + cluster.GraphFolder + "/graph-fast-4.20-amd64.json"
 		w.must("mirror", "-c", isc, w.docker("/"+to), "--workspace", w.path(to))
 		w.holds(to, path...)
 		w.attested(to, path...)
-		if got := w.stores(to)[graphRepository].Tags["latest"]; got != graphTag {
-			t.Errorf("mirror %s has the graph data %s, the first one %s", to, got, graphTag)
-		}
-		if text := w.manifests(to)["update-service-oc-mirror.yaml"]; !strings.Contains(text, w.mirror.Host+"/"+to+"/"+graphRepository+"@"+graphTag.String()) {
-			t.Errorf("the update service of mirror %s is\n%s", to, text)
-		}
+		w.says(w.read(to+"/cluster-resources/update-service-oc-mirror.yaml"), w.mirror.Host+"/"+to+"/"+graphRepository+"@"+graphTag.String())
 		w.must("verify", w.docker("/"+to), "--workspace", w.path(to))
 	}
 }
@@ -108,12 +73,12 @@ func TestCatalogsOverHops(t *testing.T) {
 	w.must("mirror", "-c", w.path("imageset.yaml"), w.docker("/b"), "--workspace", w.path("b"))
 	third := registrytest.Start(t, registrytest.Options{})
 	b := w.mirror.Host + "/b"
+	w.refuseAllBut(w.mirror.Host, third.Host)
 	w.env["CONTAINERS_REGISTRIES_CONF"] = w.hopConf("hop.conf", map[string]string{
 		"registry.example.com": b, "images.example.net": b, "quay.example.org": b,
 		"quay.example.org/community/operator-index": b + "/" + community, // its targetCatalog
 		w.mirror.Host: w.mirror.Host, third.Host: third.Host,
 	})
-	w.refuseOthers()
 	w.source.ResetLog()
 	isc := w.config("hop.yaml", `  operators:
   - catalog: registry.example.com/acme/operator-index:v4.20
@@ -128,11 +93,9 @@ func TestCatalogsOverHops(t *testing.T) {
 	w.must("mirror", "-c", isc, disk, "--workspace", w.path("near"))
 	w.mirror.ResetLog()
 	w.must(append([]string{"mirror", "--from", disk, to}, far...)...)
-	w.must(append([]string{"verify", to}, far...)...)
-	w.must(append([]string{"verify", "--from", disk, to}, far...)...)
-	w.must(append([]string{"status", to}, far...)...)
-	w.must(append([]string{"resources", to}, far...)...)
-	w.must(append([]string{"prune", to}, far...)...)
+	for _, args := range [][]string{{"verify", to}, {"verify", "--from", disk, to}, {"status", to}, {"resources", to}, {"prune", to}} {
+		w.must(append(args, far...)...)
+	}
 	served := serveDisk(w, disk, "--resources", w.path("manifests"))
 	if v, err := registrytest.NewClient(served.Address).VerifyCatalog(t.Context(), acme, "v4.20", func(path string) string { return path }); err != nil || len(v.Pulled) == 0 {
 		t.Errorf("the served archive: %+v, %v", v, err)

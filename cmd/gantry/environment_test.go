@@ -5,18 +5,16 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/chart/charttest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -50,68 +48,26 @@ func TestMain(m *testing.M) {
 		_, _ = fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	m.Run() // its result becomes the exit status
+	mirrortest.Run(m) // its result becomes the exit status
 	_ = os.RemoveAll(userState)
-	for _, storage := range []string{filled.storage, small.storage} {
-		if storage != "" {
-			_ = os.RemoveAll(storage)
-		}
-	}
 }
-
-// longer has the names of the tests that take longer when they run in full length.
-var longer sync.Map
 
 // short reports whether the test that calls it takes fewer samples.
 func short(t *testing.T) bool {
 	t.Helper()
-	name, _, _ := strings.Cut(t.Name(), "/")
-	longer.Store(name, true)
-	return testing.Short()
+	return mirrortest.Short(t)
 }
 
 // long skips a test that make test leaves out.
 func long(t *testing.T) {
 	t.Helper()
-	if short(t) {
-		t.Skip("a long test (make test-long)")
-	}
+	mirrortest.Long(t)
 }
 
-// notAgain skips a test that is the same in make test, if $GANTRY_TEST_LONG is "only": that one ran before.
+// notAgain skips a test that is the same in make test.
 func notAgain(t *testing.T) {
 	t.Helper()
-	name, _, _ := strings.Cut(t.Name(), "/")
-	if _, found := longer.Load(name); !found && !testing.Short() && os.Getenv("GANTRY_TEST_LONG") == "only" {
-		t.Skip("the same in make test")
-	}
-}
-
-// filled is the sample, and the storage of a registry that has it. The first test that needs it
-// makes it.
-var filled struct {
-	once    sync.Once
-	sample  *registrytest.Sample
-	storage string // a folder
-	err     error
-}
-
-// fullSource starts a registry with the sample in it.
-func fullSource(t *testing.T) (*registrytest.Server, *registrytest.Sample) {
-	t.Helper()
-	filled.once.Do(func() {
-		if filled.sample, filled.err = registrytest.NewSmallSample(); filled.err != nil {
-			return
-		}
-		first := registrytest.Start(t, registrytest.Options{Alone: true})
-		if filled.err = filled.sample.Push(t.Context(), first.Client()); filled.err == nil {
-			filled.storage, filled.err = first.Keep()
-		}
-	})
-	if filled.err != nil {
-		t.Fatalf("making the sample: %v", filled.err)
-	}
-	return registrytest.Start(t, registrytest.Options{Storage: filled.storage}), filled.sample
+	mirrortest.NotAgain(t)
 }
 
 // The repositories of the sample's catalogs in a mirror.
@@ -178,14 +134,14 @@ func interruptible(cmd *exec.Cmd) (interrupt func(), run func() error) {
 	return interrupt, run
 }
 
-// withoutResponse returns an action that passes a request on and calls do, which ends the program. The program gets no
-// response, so that it cannot be done before that.
-func withoutResponse(do func()) registrytest.Action {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		next.ServeHTTP(httptest.NewRecorder(), r)
-		do()
-		registrytest.NoResponse()(w, r, next)
-	}
+func withoutResponse(do func()) registrytest.Action { return mirrortest.WithoutResponse(do) }
+
+// once returns an action that calls do before the first request.
+func once(do func()) registrytest.Action { return mirrortest.Once(do) }
+
+// site returns the fixture for the helpers of mirrortest.
+func (w *fixture) site() *mirrortest.Site {
+	return &mirrortest.Site{T: w.t, Dir: w.dir, Source: w.source, Mirror: w.mirror, Sample: w.sample, Vars: w.env}
 }
 
 // environ returns the environment of a separate process.
@@ -199,8 +155,8 @@ func (w *fixture) environ() []string {
 
 func newFixture(t *testing.T, mirror registrytest.Options) *fixture {
 	t.Helper()
-	notAgain(t)
-	source, sample := fullSource(t)
+	mirrortest.NotAgain(t)
+	source, sample := mirrortest.FullSource(t)
 	w := &fixture{
 		t: t, dir: registrytest.TempDir(t), sample: sample,
 		source: source, mirror: registrytest.Start(t, mirror),

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -105,7 +103,7 @@ func (s *faultFixture) fill() {
 	push("org/large", large, err)
 	twin, err := registrytest.SizedImage("large", largeSize)
 	push("org/twin", twin, err)
-	multi, err := smallIndex("multi")
+	multi, err := registrytest.Index("multi")
 	push("org/multi", multi, err)
 	var layers []v1.Layer
 	if layers, err = large.Layers(); err != nil {
@@ -121,21 +119,6 @@ func (s *faultFixture) fill() {
 		stanza += fmt.Sprintf("  - name: %s/org/%s:v1\n", s.source.Host, name)
 	}
 	s.config = s.fixture.config("imageset.yaml", stanza)
-}
-
-// smallIndex returns an index of two images with a few kilobytes each.
-func smallIndex(name string) (v1.ImageIndex, error) {
-	var index v1.ImageIndex = empty.Index
-	for _, arch := range []string{"amd64", "arm64"} {
-		img, err := registrytest.SizedImage(name+" "+arch, 20_000)
-		if err != nil {
-			return nil, err
-		}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{
-			Platform: &v1.Platform{OS: "linux", Architecture: arch},
-		}})
-	}
-	return index, nil
 }
 
 // copyUndisturbed copies everything without faults, as the reference for runs with faults.

@@ -10,10 +10,12 @@ import (
 	"time"
 )
 
+// TestGarbageLimit checks that the limits leave room for the memory in use and for the allowed garbage.
 func TestGarbageLimit(t *testing.T) {
 	for live, want := range map[uint64]int{0: 100, 4 << 20: 100, 16 << 20: 100, 32 << 20: 50, 64 << 20: 25, 80 << 20: 20, 1 << 40: 20} {
-		if got := garbageFor(live); got != want {
-			t.Errorf("%d MiB in use: %d percent, want %d", live>>20, got, want)
+		garbage, got := garbageFor(live), memoryFor(live)
+		if least := int64(live + live*uint64(garbage)/100); garbage != want || got < leastMemory || got < least+least/50 {
+			t.Errorf("%d MiB in use: %d percent, want %d, and %d MiB", live>>20, garbage, want, got>>20)
 		}
 	}
 }
@@ -55,19 +57,5 @@ func TestGarbageIsLimitedWhereMuchIsInUse(t *testing.T) {
 		if got := percent(); got != tc.want {
 			t.Errorf("with %d MiB in use garbage may be %d percent, want %d", tc.held>>20, got, tc.want)
 		}
-	}
-}
-
-// TestMemory checks that the limit for all memory leaves room for the memory in use and for the
-// allowed garbage.
-func TestMemory(t *testing.T) {
-	for _, live := range []uint64{0, 1 << 20, 64 << 20, 100 << 20, 1 << 30, 1 << 40} {
-		got, least := memoryFor(live), int64(live+live*uint64(garbageFor(live))/100)
-		if got < leastMemory || got < least+least/50 {
-			t.Errorf("%d MiB in use: %d MiB, want more than %d", live>>20, got>>20, least>>20)
-		}
-	}
-	if got := memoryFor(0); got != leastMemory {
-		t.Errorf("with nothing in use the limit is %d", got)
 	}
 }

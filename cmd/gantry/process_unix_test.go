@@ -19,6 +19,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -203,13 +204,13 @@ func TestNamedOutputs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer have.Close()
-	blob := largest(have, "gantry-000001.0001.tar")
+	blob := mirrortest.Largest(have, "gantry-000001.0001.tar")
 	taken, text := m.pipe("taken")
 	m.looked(exitOK, "archive", "extract", m.disks[1], "--digest", blob.Digest.String(), "--to", taken)
 	if got := text(); digest.FromString(got) != blob.Digest {
 		t.Errorf("%d bytes of a blob came", len(got))
 	}
-	_, ops, _ := m.sshKey("ops", "")
+	ops, _ := m.site().SSHKey("ops", "")
 	receipt, text := m.pipe("receipt")
 	m.refuse(exitUsage, []string{"is not a regular file"}, append(m.importArgs("site", 1), "--write-receipt", receipt, "--sign-key", ops)...)
 	m.must(append(m.importArgs("site", 1), "--write-receipt", receipt)...)

@@ -246,7 +246,7 @@ func TestSecretsInNoOutput(t *testing.T) {
 	s.env["CLOUD_SECRET"] = s.secret("variable")
 	keyPhrase, signPhrase := s.secret("identity's passphrase"), s.secret("signing key's passphrase")
 	identity, recipient := s.ageKey("in/age", keyPhrase)
-	_, signer, _ := s.sshKey("in/sign", signPhrase)
+	signer, _ := s.site().SSHKey("in/sign", signPhrase)
 	reading := []string{"--identity", identity, "--identity-passphrase-file", s.write("in/phrase", keyPhrase+"\n"), "--verify-key", s.path("in/sign.pub")}
 	signing := []string{"--sign-key", signer, "--sign-passphrase-file", s.write("in/signphrase", signPhrase+"\n")}
 	dest := []string{"--dest-authfile", auth("in/mirror.json", mirror.host, mirror.password), "--retry-times", "0"}

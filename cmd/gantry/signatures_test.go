@@ -119,11 +119,7 @@ func TestSignaturesOfRealRegistries(t *testing.T) {
 	// A run with nothing new requests one signature of an image again, and --check-blobs all of them.
 	w.source.ResetLog()
 	w.mirror.ResetLog()
-	again := w.must("mirror", "-c", w.isc, w.docker("/direct"))
-	if !strings.Contains(again.stdout, "Nothing to copy") {
-		t.Errorf("a second run prints\n%s", again.stdout)
-	}
-	t.Logf("nothing new: source %v, mirror %v", w.source.Requests(), w.mirror.Requests())
+	w.says(w.must("mirror", "-c", w.isc, w.docker("/direct")).stdout, "Nothing to copy")
 	if all := w.requestedTags(); len(all) != 1 || !strings.HasSuffix(all[0], "sha256-"+w.root.Digest.Encoded()+".sig") {
 		t.Errorf("a second run requests %v", all)
 	}
@@ -151,9 +147,7 @@ func TestSignaturesOfRealRegistries(t *testing.T) {
 	}
 	w.sign(w.root.Digest, ".sig", "again")
 	w.refer(w.root, true, "another bundle")
-	if o := w.must("mirror", "-c", w.isc, w.docker("/direct")); !strings.Contains(o.stdout, "2 images copied") {
-		t.Errorf("a run with new signatures prints\n%s", o.stdout)
-	}
+	w.says(w.must("mirror", "-c", w.isc, w.docker("/direct")).stdout, "2 images copied")
 	w.check("direct/" + signedRepository)
 	if got := w.listed("direct/"+signedRepository, w.root.Digest); len(got) != 3 || got[2].ArtifactType != "application/vnd.dev.sigstore.bundle.v0.3+json" || got[2].Annotations["text"] != "another bundle" {
 		t.Errorf("the mirror lists %+v", got)
@@ -206,12 +200,6 @@ func TestSignaturesWithTheReferrersAPI(t *testing.T) {
 		}
 	}
 	w.must("verify", "-c", w.isc, w.docker(""))
-	w.mirror.ResetLog()
-	if again := w.must("mirror", "-c", w.isc, w.docker("")); !strings.Contains(again.stdout, "Nothing to copy") {
-		t.Errorf("a second run prints\n%s", again.stdout)
-	}
-	t.Logf("nothing new: mirror %v", w.mirror.Requests())
-
 	// An image that is known by its digest alone keeps the tag for the list of referrers free.
 	pinned := w.config("pinned.yaml", "  additionalImages:\n  - name: "+w.source.Host+"/"+signedRepository+"@"+w.root.Digest.String()+"\n")
 	to := &signedSource{fixture: &fixture{t: t, mirror: registrytest.Start(t, registrytest.Options{})}}
@@ -224,29 +212,32 @@ func TestSignaturesWithTheReferrersAPI(t *testing.T) {
 	w.must("verify", "-c", pinned, to.docker(""))
 }
 
+// TestRemoveSignatures mirrors without signatures, by a flag, by the configuration and from an archive.
 func TestRemoveSignatures(t *testing.T) {
 	t.Parallel()
-	w := newSignedSource(t, registrytest.New(t, registrytest.Options{}), registrytest.New(t, registrytest.Options{}))
+	w := newSignedSource(t, registrytest.New(t, registrytest.Options{}), registrytest.Start(t, registrytest.Options{}))
 	w.signEverything(false)
 	without := w.write("without.yaml", strings.Replace(readText(t, w.isc), "mirror:\n", "mirror:\n  signatures: remove\n", 1))
 	w.must("mirror", "-c", w.isc, "file://"+w.path("disk"), "--workspace", w.path("third"))
 	for prefix, args := range map[string][]string{
-		"/flag":  {"-c", w.isc, "--remove-signatures"},
-		"/field": {"-c", without, "--workspace", w.path("other")},
-		"/disk":  {"--from", "file://" + w.path("disk"), "--remove-signatures", "--workspace", w.path("site")},
+		"flag":  {"-c", w.isc, "--remove-signatures"},
+		"field": {"-c", without, "--workspace", w.path("other")},
+		"disk":  {"--from", "file://" + w.path("disk"), "--remove-signatures", "--workspace", w.path("site")},
 	} {
-		w.must(append([]string{"mirror", w.docker(prefix)}, args...)...)
-		repository := strings.TrimPrefix(prefix, "/") + "/" + signedRepository
-		for name := range w.attached {
-			if _, err := w.mirror.Client().Pull(t.Context(), repository, name); err == nil {
-				t.Errorf("%s has %s", prefix, name)
-			}
-		}
-		if _, err := w.mirror.Client().Pull(t.Context(), repository, "v1"); err != nil {
-			t.Error(err)
+		w.must(append([]string{"mirror", w.docker("/" + prefix)}, args...)...)
+		if all := contentBelow(t, w.mirror, prefix); len(all) != 1 || len(all[0].Tags) != 1 || all[0].Tags["v1"] != w.root.Digest || len(all[0].Manifests) != 3 {
+			t.Errorf("%s has %+v", prefix, all)
 		}
 	}
-	w.refuse(exitUsage, []string{"mirror.signatures", "keep"}, "mirror", "-c", w.write("wrong.yaml", strings.Replace(readText(t, without), "remove", "keep", 1)), w.docker("/x"))
+}
+
+// change replaces a text in a file.
+func (w *fixture) change(file, old, with string) {
+	w.t.Helper()
+	text := strings.Replace(readText(w.t, file), old, with, 1)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil || !strings.Contains(text, with) {
+		w.t.Fatalf("%s has no %q: %v", file, old, err)
+	}
 }
 
 func readText(t *testing.T, file string) string {
@@ -267,9 +258,6 @@ func TestSignaturesOfLayoutsAndServedArchives(t *testing.T) {
 	layout := "oci://" + w.path("layout")
 	w.must("mirror", "-c", w.isc, layout)
 	w.must("verify", layout)
-	if again := w.must("mirror", "-c", w.isc, layout); !strings.Contains(again.stdout, "Nothing to copy") {
-		t.Errorf("a second run prints\n%s", again.stdout)
-	}
 	fromLayout := w.config("layout.yaml", "  additionalImages:\n  - name: "+layout+":"+signedRepository+":v1\n    targetRepo: from/layout\n    targetTag: v1\n")
 	w.must("mirror", "-c", fromLayout, w.docker(""))
 	w.check("from/layout")
@@ -288,10 +276,6 @@ func TestSignaturesOfLayoutsAndServedArchives(t *testing.T) {
 			t.Errorf("%s has %+v: %v", subject, list, err)
 		}
 	}
-	// The served archive is a source like any registry.
-	fromServed := w.config("served.yaml", "  additionalImages:\n  - name: "+served.Address+"/"+signedRepository+":v1\n    targetRepo: from/served\n    targetTag: v1\n")
-	w.must("mirror", "-c", fromServed, w.docker(""))
-	w.check("from/served")
 }
 
 // TestLostSignatures mirrors an image with a listed referrer that the source does not have: everything else

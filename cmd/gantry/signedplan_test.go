@@ -1,14 +1,13 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"github.com/opencontainers/go-digest"
+
 	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -18,30 +17,21 @@ import (
 func TestSignedPlan(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, registrytest.Options{})
-	_, boss, fingerprint := w.sshKey("boss", "")
+	boss, fingerprint := w.site().SSHKey("boss", "")
 	small := w.config("small.yaml", storeOnly)
 	lock := w.path("plan.json")
 	o := w.must("plan", "-c", small, "--lock", lock, "--sign-key", boss)
-	text, err := os.ReadFile(lock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := sha256.Sum256(text)
-	digest := "sha256:" + hex.EncodeToString(sum[:])
-	if !strings.Contains(o.stderr, digest) || !strings.Contains(o.stderr, fingerprint) {
-		t.Errorf("plan prints neither the digest nor the key:\n%s", o.stderr)
-	}
-	if err := os.RemoveAll(w.path("gantry-workspace")); err != nil { // the plan is carried to another machine
-		t.Fatal(err)
-	}
+	text := w.read("plan.json")
+	digest := digest.FromString(text).String()
+	w.says(o.stderr, digest, fingerprint)
 	w.mirror.ResetLog()
 	run := func(lock string, args ...string) []string {
 		return append([]string{"mirror", "--plan", lock, w.docker("/a")}, args...)
 	}
 
-	unsigned := w.write("unsigned.json", string(text))
+	unsigned := w.write("unsigned.json", text)
 	w.refuse(exitMismatch, []string{"not signed", "ssh-keygen -Y sign -n gantry-plan"}, run(unsigned, "--verify-key", boss+".pub")...)
-	w.refuse(exitMismatch, []string{"not signed"}, run(unsigned, "--allowed-signers", w.write("signers", w.allowed("boss", "")), "--require-signed-plan")...)
+	w.refuse(exitMismatch, []string{"not signed"}, run(unsigned, "--allowed-signers", w.write("signers", w.site().Allowed("boss", "")), "--require-signed-plan")...)
 	w.refuse(exitUsage, []string{"--require-signed-plan", "--verify-key"}, run(lock, "--require-signed-plan")...)
 	w.refuse(exitUsage, []string{"--require-signed-plan is for --plan"}, "mirror", "-c", small, w.docker("/a"), "--require-signed-plan")
 	w.refuse(exitUsage, []string{"--lock"}, "plan", "-c", small, "--sign-key", boss)
@@ -51,7 +41,7 @@ func TestSignedPlan(t *testing.T) {
 	// The site requires it for every run.
 	w.env["HOME"] = t.TempDir()
 	conf := filepath.Join(w.env["HOME"], ".config", "gantry")
-	if err := errors.Join(os.MkdirAll(conf, 0o700), os.WriteFile(filepath.Join(conf, "plan_signers"), []byte(w.allowed("boss", "")), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(conf, 0o700), os.WriteFile(filepath.Join(conf, "plan_signers"), []byte(w.site().Allowed("boss", "")), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	w.refuse(exitMismatch, []string{"not signed", "plan_signers requires signed plans"}, run(unsigned)...)
@@ -69,12 +59,8 @@ func TestSignedPlan(t *testing.T) {
 	if err := json.Unmarshal([]byte(o.stdout), &result); err != nil || result.PlanDigest != digest || !result.PlanSignature.Trusted || result.PlanSignature.Principal != "boss@example.com" {
 		t.Errorf("%v, %s", err, o.stdout)
 	}
-	if o = w.must(run(lock)...); !strings.Contains(o.stderr, digest+", signed by boss@example.com") {
-		t.Errorf("mirror prints\n%s", o.stderr)
-	}
-	if o := w.must("status"); !strings.Contains(o.stdout, digest[:19]) {
-		t.Errorf("status prints\n%s", o.stdout)
-	}
+	w.says(w.must(run(lock)...).stderr, digest+", signed by boss@example.com")
+	w.says(w.must("status").stdout, digest[:19])
 
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
 		return

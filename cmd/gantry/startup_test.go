@@ -3,55 +3,18 @@ package main_test
 import (
 	"bytes"
 	"cmp"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// TestNoExpressionsAtStart checks that no package of the program compiles a regular expression when
-// the program starts. Each costs up to a millisecond, also for gantry --version and completion. Use
-// sync.OnceValue.
-func TestNoExpressionsAtStart(t *testing.T) {
-	t.Parallel()
-	packages := 0
-	for path := range list(t, "./cmd/gantry") {
-		if path != module && !strings.HasPrefix(path, module+"/") {
-			continue
-		}
-		packages++
-		files, err := filepath.Glob(filepath.Join("../..", strings.TrimPrefix(path, module), "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range files {
-			if strings.HasSuffix(name, "_test.go") || filepath.Base(name) == "man.go" {
-				continue
-			}
-			files := token.NewFileSet()
-			file, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, call := range callsAtStart(file, "regexp") {
-				t.Errorf("%s: a regular expression is compiled at the start of the program", files.Position(call.Pos()))
-			}
-		}
-	}
-	if packages < 50 {
-		t.Errorf("only %d packages were checked", packages)
-	}
-}
-
 // startAllocations is the limit of TestAllocationsAtStart. With Go 1.26 there are some 6,200, most of
-// them for regular expressions of semver and go-digest, and for CEL.
+// them for regular expressions of semver and go-digest, and for CEL. A regular expression costs some hundred, and up to
+// a millisecond, also for gantry --version and completion: use sync.OnceValue.
 const startAllocations = 6450
 
 // TestAllocationsAtStart limits what packages allocate when the program starts, before main. The
@@ -94,49 +57,5 @@ func TestAllocationsAtStart(t *testing.T) {
 	t.Errorf("packages allocate %d times when the program starts; the limit is %d", all, startAllocations)
 	for _, path := range largest[:20] {
 		t.Logf("%6d %s", byPackage[path], path)
-	}
-}
-
-// callsAtStart returns the calls of a package's functions that initialize variables of a file.
-func callsAtStart(file *ast.File, of string) []*ast.CallExpr {
-	var calls []*ast.CallExpr
-	for _, d := range file.Decls {
-		variables, ok := d.(*ast.GenDecl)
-		if !ok || variables.Tok != token.VAR {
-			continue
-		}
-		ast.Inspect(variables, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.FuncLit: // runs later
-				return false
-			case *ast.CallExpr:
-				if f, ok := n.Fun.(*ast.SelectorExpr); ok {
-					if pkg, ok := f.X.(*ast.Ident); ok && pkg.Name == of {
-						calls = append(calls, n)
-					}
-				}
-			}
-			return true
-		})
-	}
-	return calls
-}
-
-func TestCallsAtStart(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "x.go", `package x
-
-var early, other = regexp.MustCompile("a"), strings.ToLower("b")
-
-var nested = []any{regexp.MustCompile("c")}
-
-var late = sync.OnceValue(func() any { return regexp.MustCompile("d") })
-
-func f() any { return regexp.MustCompile("e") }
-`, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(callsAtStart(file, "regexp")); n != 2 {
-		t.Errorf("%d calls, want 2", n)
 	}
 }

@@ -116,42 +116,24 @@ func (p *pausedRun) end() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// TestWindowEndsDuringTheCopy: the run completes its transfers, pauses, and continues in the next window.
+// TestWindowEndsDuringTheCopy: the run completes its transfers, pauses, and continues in the next window. Another one is
+// interrupted while it is paused: it ends at once and releases the mirror, and the next one continues.
 func TestWindowEndsDuringTheCopy(t *testing.T) {
 	t.Parallel()
 	long(t)
 	w := newFixture(t, registrytest.Options{})
 	p := w.startPaused("/a")
 	at := p.copied()
-	if tags, err := w.mirror.Repositories("a/acme/operator-index"); err != nil || len(tags) > 0 && len(tags[0].Tags) > 0 {
-		t.Errorf("the catalog was published before the pause: %v %v", tags, err)
-	}
 	w.setClock("22:00")
-	if code := p.end(); code != exitOK || !strings.Contains(p.said(), "inside of 22:00-05:00 again: continuing") {
+	if code := p.end(); code != exitOK || !strings.Contains(p.said(), "inside of 22:00-05:00 again: continuing") || p.copied() == at {
 		t.Errorf("it ended with %d:\n%s", code, p.said())
-	}
-	if p.copied() == at {
-		t.Error("everything was copied before the pause")
 	}
 	w.source.Script()
 	w.verify("a", acme, 4)
-	w.must("verify", w.docker("/a"), "--workspace", w.path("ws/a"))
-	if o := w.must("mirror", "-c", w.path("imageset.yaml"), w.docker("/a"), "--workspace", w.path("ws/a")); !strings.Contains(o.stdout, "0 copied") && !strings.Contains(o.stdout, "Nothing") {
-		t.Errorf("the next run copies again:\n%s", o.stdout)
-	}
-}
 
-// TestInterruptWhilePaused: the run ends at once and releases the mirror, and the next one continues.
-func TestInterruptWhilePaused(t *testing.T) {
-	t.Parallel()
-	long(t)
-	w := newFixture(t, registrytest.Options{})
-	p := w.startPaused("/b")
-	// Other runs see that the mirror is in use.
-	o := w.gantry("mirror", "-c", w.path("imageset.yaml"), w.docker("/b"), "--workspace", w.path("other"))
-	if o.code != exitLocked {
-		t.Errorf("another run ended with %d\n%s", o.code, o.stderr)
-	}
+	p = w.startPaused("/b")
+	again := []string{"mirror", "-c", w.path("imageset.yaml"), w.docker("/b"), "--workspace", w.path("other")}
+	w.refuse(exitLocked, nil, again...) // other runs see that the mirror is in use
 	began := time.Now()
 	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
@@ -160,7 +142,6 @@ func TestInterruptWhilePaused(t *testing.T) {
 		t.Errorf("it ended with %d after %s:\n%s", code, took, p.said())
 	}
 	w.source.Script()
-	w.source.ResetLog()
-	w.must("mirror", "-c", w.path("imageset.yaml"), w.docker("/b"), "--workspace", w.path("other"))
+	w.must(again...)
 	w.verify("b", acme, 4)
 }

@@ -73,19 +73,9 @@ func TestProgramAhead(t *testing.T) {
 // dated sends responses with another date than the one of the registry's clock.
 func dated(difference time.Duration) registrytest.Rule {
 	return registrytest.Rule{Action: func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
-		next.ServeHTTP(&datedWriter{rw, time.Now().Add(difference)}, r)
+		rw.Header()["Date"] = []string{time.Now().Add(difference).UTC().Format(http.TimeFormat)}
+		next.ServeHTTP(rw, r)
 	}}
-}
-
-// A datedWriter sets the date of a response.
-type datedWriter struct {
-	http.ResponseWriter
-	date time.Time
-}
-
-func (w *datedWriter) WriteHeader(status int) {
-	w.Header().Set("Date", w.date.UTC().Format(http.TimeFormat))
-	w.ResponseWriter.WriteHeader(status)
 }
 
 // oneYear is longer than all times that prune is given.

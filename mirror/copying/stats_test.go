@@ -7,6 +7,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func figure(side remote.Side, host string, bytes int64, busy time.Duration) env.HostStats {
@@ -31,5 +33,23 @@ func TestTransfer(t *testing.T) {
 	after[1].BytesRead = 45 * mib // 9 MiB/s: no clear difference
 	if got := slowest(before, after); got != "" {
 		t.Errorf("slowest is %q", got)
+	}
+}
+
+// TestTransferThen adds up two copies, one after the other.
+func TestTransferThen(t *testing.T) {
+	t.Parallel()
+	first := &Transfer{Seconds: 1, BytesMoved: 10, BytesMounted: 1, BytesFound: 2, BytesShared: 3, Slowest: "a"}
+	next := &Transfer{Seconds: 1, BytesMoved: 20, BytesMounted: 4, BytesFound: 5, BytesShared: 6, Slowest: "b"}
+	for whole, want := range map[bool]Transfer{
+		false: {Seconds: 2, BytesMoved: 30, BytesMounted: 5, BytesFound: 7, BytesShared: 9, BytesPerSecond: 15, Slowest: "a"},
+		true:  {Seconds: 2, BytesMoved: 30, BytesMounted: 5, BytesFound: 2, BytesShared: 6, BytesPerSecond: 15, Slowest: "a"},
+	} {
+		if diff := cmp.Diff(&want, first.then(next, whole)); diff != "" {
+			t.Errorf("whole: %v (-want +got):\n%s", whole, diff)
+		}
+	}
+	if got := (*Transfer)(nil).then(next, false); got != next {
+		t.Errorf("after nothing: %+v", got)
 	}
 }

@@ -26,8 +26,8 @@ func Long(t *testing.T) {
 	}
 }
 
-// notAgain skips a test that is the same in make test, if $GANTRY_TEST_LONG is "only": that one ran before.
-func notAgain(t *testing.T) {
+// NotAgain skips a test that is the same in make test, if $GANTRY_TEST_LONG is "only": that one ran before.
+func NotAgain(t *testing.T) {
 	t.Helper()
 	name, _, _ := strings.Cut(t.Name(), "/")
 	if _, found := longer.Load(name); !found && !testing.Short() && os.Getenv("GANTRY_TEST_LONG") == "only" {

@@ -69,7 +69,7 @@ func NewPlatform(t *testing.T, d releasetest.Definition) *Platform {
 
 func newPlatform(t *testing.T, releases *releasetest.Platform, source registrytest.Options) *Platform {
 	t.Helper()
-	notAgain(t)
+	NotAgain(t)
 	s := &Site{T: t, Dir: registrytest.TempDir(t), Source: registrytest.Start(t, source), Mirror: registrytest.Start(t, registrytest.Options{})}
 	p := &Platform{s, releases, registrytest.Serve(t, registrytest.Options{}, releases)}
 	s.Vars = map[string]string{
@@ -86,7 +86,7 @@ func newPlatform(t *testing.T, releases *releasetest.Platform, source registryte
 // UpdateService returns an Env without registries whose update service has the graphs of a definition.
 func UpdateService(t *testing.T, d releasetest.Definition) (*env.Env, *registrytest.Server) {
 	t.Helper()
-	notAgain(t)
+	NotAgain(t)
 	_, service := releasetest.Serve(t, d, registrytest.Options{})
 	return UpdateEnv(t, service.URL()+releasetest.GraphPath), service
 }

@@ -76,7 +76,7 @@ func FullSource(t *testing.T) (*registrytest.Server, *registrytest.Sample) {
 // New starts a source and a mirror.
 func New(t *testing.T, mirror registrytest.Options) *Site {
 	t.Helper()
-	notAgain(t)
+	NotAgain(t)
 	source, sample := FullSource(t)
 	s := &Site{T: t, Dir: registrytest.TempDir(t), Source: source, Mirror: registrytest.Start(t, mirror), Sample: sample}
 	if err := sample.WriteConfig(s.Dir, source.Host, source.Host); err != nil {

@@ -38,7 +38,7 @@ var testdata embed.FS
 // Empty returns a Site whose source is empty. It has the hosts registry.example.com and quay.example.org.
 func Empty(t *testing.T) *Site {
 	t.Helper()
-	notAgain(t)
+	NotAgain(t)
 	s := &Site{T: t, Dir: registrytest.TempDir(t), Source: registrytest.New(t, registrytest.Options{}), Mirror: registrytest.Start(t, registrytest.Options{})}
 	conf := fmt.Sprintf("[[registry]]\nlocation = %q\ninsecure = true\n\n[[registry]]\nlocation = %q\ninsecure = true\n", s.Source.Host, s.Mirror.Host)
 	for _, host := range []string{"registry.example.com", "quay.example.org"} {

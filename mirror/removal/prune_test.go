@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -279,4 +280,30 @@ func TestPruneKeepsTaggedCatalog(t *testing.T) {
 		t.Errorf("%q", s.Tags("site"))
 	}
 	s.Verified(isc, s.Docker("site"))
+}
+
+// TestPruneAuditLogFull fills the disk of the workspace when the first content was deleted, so that the audit log cannot be
+// written. What is wanted stays, the run fails, and the next one does the rest.
+func TestPruneAuditLogFull(t *testing.T) {
+	t.Parallel()
+	s := prunable(t)
+	disk := s.Medium("disk", 32)
+	there := func(o *removal.PruneOptions) { o.Workspace = filepath.Join(disk, "workspace") }
+	pruned(s, there) // the catalogs are in its cache
+	fill, free := s.Filler(disk)
+	s.Mirror.Script(registrytest.Rule{Method: http.MethodDelete, Path: "/tidewater/", Action: mirrortest.Once(fill)})
+	_, err := prunes(s, yes, there)
+	mirrortest.Refused(t, err, advice.Failure, "audit", "no space left")
+	s.VerifyCatalog("site", mirrortest.Acme, 1)
+	s.Mirror.Script()
+	s.Mirror.ResetLog()
+	_, err = prunes(s, yes, there)
+	mirrortest.Refused(t, err, advice.Failure, "no space left")
+	if sent := mirrortest.Requests(s.Mirror, http.MethodDelete); len(sent) > 0 {
+		t.Errorf("a run without an audit log sent %v", sent)
+	}
+	free()
+	pruned(s, yes, there)
+	nothingLeft(s)
+	s.Verified("", s.Docker("site"))
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/report"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
@@ -141,5 +144,46 @@ func TestDiffOptions(t *testing.T) {
 	} {
 		_, err := report.Diff(t.Context(), o)
 		mirrortest.Refused(t, err, advice.Input, want)
+	}
+}
+
+// TestPending lists runs that began to push and have no record, until a later run of the image set is recorded.
+func TestPending(t *testing.T) {
+	t.Parallel()
+	s := mirrortest.New(t, registrytest.Options{})
+	_, p := s.PlanFile(s.Images("images.example.net/tools/netcheck:1.4"), "day.json")
+	s.Record("ocp", "day", p)
+	to, err := site.OpenDestination(s.NewEnv(), s.Docker("ocp"), site.DestinationOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := workspace.OpenSession(s.NewEnv(), s.Workspace())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Release()
+	for name, runs := range map[string]int{"day": 0, "night": 3} {
+		if _, err := setrecord.Announce(t.Context(), to.Registry().ImageSets(), session.Sources.Cache, setrecord.Pending{Name: name, Runs: runs}, nil, p.Write); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]int{"": 1, "day": 0} {
+		if r, err := report.Status(t.Context(), report.StatusOptions{Env: s.NewEnv(), Mirror: s.Docker("ocp"), Name: name}); err != nil || len(r.Pending) != want || want == 1 && r.Pending[0].Name != "night" {
+			t.Errorf("%q: %+v, %v", name, r, err)
+		}
+	}
+}
+
+// TestComparedContent describes what was compared.
+func TestComparedContent(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]report.ComparedContent{
+		"plan p.json":                                     {Kind: "plan", Source: "p.json", Name: "ops"},
+		`sequence 2 of "ops" in /disk`:                    {Kind: "archive", Source: "/disk", Name: "ops", Sequence: 2},
+		"docker://m, ops (revision 1), edge (revision 2)": {Kind: "mirror", Source: "docker://m", ImageSets: []report.ComparedSet{{Name: "ops", Revision: 1}, {Name: "edge", Revision: 2}}},
+	} {
+		if got := c.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -297,3 +297,42 @@ func TestNoLoss(t *testing.T) {
 	_, err := mirroring.Run(t.Context(), o)
 	mirrortest.Refused(t, err, advice.Input, "Options.RepairMissing is for docker://")
 }
+
+// TestEachLossOfARelease takes from a mirror of releases what it has, and from the files of its clusters, hosts and
+// installers.
+func TestEachLossOfARelease(t *testing.T) {
+	t.Parallel()
+	mirrortest.Long(t)
+	s := mirrortest.SmallPlatform(t).Site
+	lock, p := s.PlanFile(s.Config("imageset.yaml", "  platform:\n    graph: true\n    channels: [{name: fast-4.20, from: [4.18.1]}]\n"), "plan.json")
+	s.Mirrored("", s.Docker(""), mirrortest.FromPlan(lock))
+	release := p.Releases[0]
+	i := slices.IndexFunc(p.Images, func(img plan.Image) bool { return img.Kind == plan.ComponentImage })
+	component := p.Images[i]
+	deletes := func(repository string, d digest.Digest) func() {
+		return func() { s.Delete(repository + "/manifests/" + d.String()) }
+	}
+	findAndRepair(s, lock, []loss{
+		{name: "a component", lose: deletes(component.Repository, component.Digest), words: []string{component.Source, release.Tag}},
+		{name: "a release", lose: deletes(release.Repository, release.Digest), words: []string{"the mirror does not have the release image that it has signatures of"}},
+		{name: "graph data", lose: deletes(p.GraphData.Repository, p.GraphData.Digest), words: []string{"the mirror does not have this graph data", "UpdateService"}},
+		{
+			name: "signatures", lose: func() {
+				s.Remove("workspace/cluster-resources/signature-sha256-" + release.Digest.Encoded()[:16] + ".json")
+			},
+			words: []string{"no ConfigMap has a signature of " + release.Digest.String()}, byResources: true,
+		},
+		{
+			name: "an image set", lose: changes(s, "install/cluster-image-sets/*.yaml", release.Digest.String(), digest.FromString("another").String()),
+			words: []string{"install/cluster-image-sets/", "the mirror does not have this image"}, byResources: true,
+		},
+		{
+			name: "a repository for installers", lose: changes(s, "install/install-config.yaml", "/openshift/release\n", "/openshift/other\n"),
+			words: []string{"install/install-config.yaml", "has no repository there"}, byResources: true,
+		},
+		{
+			name: "a file for hosts", lose: changes(s, "hosts/containers/registries.conf.d/*.conf", "[[registry]]", "# changed\n[[registry]]"),
+			words: []string{"hosts/containers/", "the file was changed since Gantry wrote it"}, byResources: true,
+		},
+	})
+}

@@ -54,23 +54,9 @@ func TestDoctor(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	for name, want := range map[string]doctor.State{
-		"connection": doctor.OK, "difference": doctor.OK, "push": doctor.OK, "OCI media types": doctor.OK, "nested paths": doctor.OK, "mount": doctor.OK,
-		"sparse indexes": doctor.Warning, "referrers": doctor.OK, "large manifests": doctor.OK, "uploads in parts": doctor.OK, "digests of uploads": doctor.OK,
-		"deletion": doctor.OK, "encryption": doctor.Warning, "writing": doctor.OK,
-	} {
+	for name, want := range map[string]doctor.State{"connection": doctor.OK, "difference": doctor.OK, "push": doctor.OK, "deletion": doctor.OK, "encryption": doctor.Warning, "writing": doctor.OK} {
 		if f := found[name]; f.State != want {
 			t.Errorf("%s: %+v, want %s", name, f, want)
-		}
-	}
-	// Nothing that can be pulled is left.
-	left, err := s.Mirror.Repositories("ocp")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range left {
-		if len(r.Tags) > 0 {
-			t.Errorf("%s has the tags %v", r.Name, r.Tags)
 		}
 	}
 
@@ -84,14 +70,6 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 
-	s.Mirror.Script(registrytest.Rule{Method: http.MethodDelete, Action: registrytest.Refuse(http.StatusMethodNotAllowed, "UNSUPPORTED")}, registrytest.Rule{Path: "probe/a/", Action: registrytest.Refuse(http.StatusBadRequest, "NAME_INVALID")})
-	found, err = examined(s, "ocp", nil)
-	if f := found["deletion"]; err != nil || f.State != doctor.Warning || !strings.Contains(f.Text, "stay in") {
-		t.Errorf("%v, %+v", err, f)
-	}
-	if f := found["nested paths"]; f.State != doctor.Warning || !strings.Contains(f.Remedy, "Options.MaxNestedPaths") {
-		t.Errorf("%+v", f)
-	}
 	s.Mirror.Script(registrytest.Rule{Method: http.MethodPost, Action: registrytest.Refuse(http.StatusForbidden, "DENIED")})
 	found, err = examined(s, "ocp", nil)
 	if mirrortest.Refused(t, err, advice.Unauthorized); found["push"].State != doctor.Problem {

@@ -1,6 +1,11 @@
 package doctor
 
 import (
+	"bytes"
+	"io"
+	"net/http"
+	"os"
+
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"path/filepath"
@@ -8,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -54,6 +61,84 @@ func TestConnection(t *testing.T) {
 	}
 }
 
+// TestAbilities checks what is found out about a registry that has each ability, and about one that refuses a request.
+func TestAbilities(t *testing.T) {
+	t.Parallel()
+	s := registrytest.Start(t, registrytest.Options{})
+	client, err := remote.New(remote.Options{Side: remote.Destination, PlainHTTP: true, CertDirs: []string{}, Retry: remote.Retry{Times: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := reference.Reference{Host: s.Host, Path: "site/probe"}
+	examined := func(rules ...registrytest.Rule) map[string]Finding {
+		t.Helper()
+		s.Script(rules...)
+		all, err := Abilities(t.Context(), client, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]Finding{}
+		for _, f := range all {
+			found[f.Name] = f
+		}
+		return found
+	}
+	states := map[string]State{
+		"push": OK, "OCI media types": OK, "read back": OK, "nested paths": OK, "mount": OK, "sparse indexes": Warning, "referrers": OK, "large manifests": OK,
+		"uploads in parts": OK, "digests of uploads": OK, "list of repositories": OK, "deletion": OK,
+	}
+	found := examined()
+	for name, want := range states {
+		if f := found[name]; f.State != want {
+			t.Errorf("%s: %+v, want %s", name, f, want)
+		}
+	}
+	left, err := s.Repositories("site")
+	for _, r := range left {
+		if err != nil || len(r.Tags) > 0 {
+			t.Errorf("%s has the tags %v, %v", r.Name, r.Tags, err)
+		}
+	}
+
+	refuse := func(method, path string) registrytest.Rule {
+		return registrytest.Rule{Method: method, Path: path, Action: registrytest.Refuse(http.StatusBadRequest, "UNSUPPORTED")}
+	}
+	// manifests refuses manifests that contain a text.
+	manifests := func(text string) registrytest.Rule {
+		return registrytest.Rule{Method: http.MethodPut, Path: "/manifests/", Action: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil || strings.Contains(string(body), text) {
+				registrytest.Refuse(http.StatusBadRequest, "MANIFEST_INVALID")(w, r, next)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			next.ServeHTTP(w, r)
+		}}
+	}
+	for _, tc := range []struct {
+		name  string
+		rule  registrytest.Rule
+		state State
+		words string
+	}{
+		{"OCI media types", manifests(probeType), Problem, "an OCI artifact is refused"},
+		{"read back", registrytest.Rule{Method: http.MethodHead, Path: "/probe/manifests/sha256", Action: registrytest.Status(http.StatusNotFound)}, Problem, "does not have it"},
+		{"nested paths", refuse("", "/probe/a/"), Warning, "more path components"},
+		{"referrers", manifests("gantry probe referrer"), Warning, "an artifact with a subject is refused"},
+		{"large manifests", manifests("com.example.padding"), Warning, "a manifest of 4 MiB is refused"},
+		{"list of repositories", refuse(http.MethodGet, "/_catalog"), OK, "not available"},
+		{"deletion", refuse(http.MethodDelete, "/manifests/"), Warning, "stay in"},
+	} {
+		if f := examined(tc.rule)[tc.name]; f.State != tc.state || !strings.Contains(f.Text, tc.words) {
+			t.Errorf("%s: %+v, want %s with %q", tc.name, f, tc.state, tc.words)
+		}
+	}
+	s.Script(refuse(http.MethodPost, "/blobs/uploads/"))
+	if all, err := Abilities(t.Context(), client, at); err == nil || len(all) > 0 {
+		t.Errorf("without uploads: %+v, %v", all, err)
+	}
+}
+
 func TestWorkspace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -71,5 +156,25 @@ func TestWorkspace(t *testing.T) {
 	}
 	if left, err := filepath.Glob(dir + "/.*"); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// TestUnusableWorkspace checks a workspace below a file, and the advice for file systems.
+func TestUnusableWorkspace(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if all := Workspace(filepath.Join(file, "ws"), time.Now); len(all) != 1 || all[0].State != Problem || all[0].Remedy == "" {
+		t.Errorf("%+v", all)
+	}
+	if _, err := syncFile(filepath.Join(file, "ws"), time.Now); err == nil {
+		t.Error("a file was written below a file")
+	}
+	for kind, want := range map[string]State{"ext4": OK, "nfs": Warning, "vfat": Warning, "tmpfs": Warning} {
+		if f := adviseFileSystem(kind); f.State != want || (f.Remedy == "") != (want == OK) || f.Text != kind {
+			t.Errorf("%s: %+v", kind, f)
+		}
 	}
 }

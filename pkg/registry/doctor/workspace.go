@@ -60,7 +60,12 @@ func fileSystem(dir string) (f Finding, ok bool) {
 	if err != nil {
 		return f, false
 	}
-	f = Finding{Area: "workspace", Name: "file system", State: OK, Text: kind}
+	return adviseFileSystem(kind), true
+}
+
+// adviseFileSystem returns the finding about a kind of file system.
+func adviseFileSystem(kind string) Finding {
+	f := Finding{Area: "workspace", Name: "file system", State: OK, Text: kind}
 	switch kind {
 	case "nfs", "cifs", "smb2", "fuse", "9p":
 		f.State, f.Remedy = Warning, "use a local disk; locks and syncing depend on the server there"
@@ -69,7 +74,7 @@ func fileSystem(dir string) (f Finding, ok bool) {
 	case "tmpfs", "ramfs":
 		f.State, f.Remedy = Warning, "use a disk: this is lost with the next boot, and with it what archives of this workspace omit"
 	}
-	return f, true
+	return f
 }
 
 // nearest returns the folder, or its nearest parent that exists.

@@ -2,6 +2,8 @@ package keys_test
 
 import (
 	"errors"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -137,5 +139,27 @@ func TestSigningPolicy(t *testing.T) {
 	s.Write("config/gantry/allowed_signers", s.Allowed("ops", ""))
 	if p, err := keys.SigningPolicy(e, keys.ArchiveTrust{}); err != nil || !p.Required || p.Signers == nil {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// TestExposedSecrets checks that files with identities and passphrases that others can read are used, with a warning.
+func TestExposedSecrets(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	identity, _ := s.AgeKey("site", "")
+	s.Identities(identity)
+	if said := s.Said(); len(said) > 0 {
+		t.Errorf("of a file that only its user can read: %q", said)
+	}
+	passphrase := s.Write("passphrase", "open sesame\n")
+	if err := errors.Join(os.Chmod(identity, 0o640), os.Chmod(passphrase, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	s.Identities(identity)
+	if text, err := keys.ReadPassphrase(s.Env, passphrase); err != nil || string(text) != "open sesame" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if said := s.Said(); runtime.GOOS != "windows" && (len(said) != 2 || !strings.Contains(said[0], identity) || !strings.Contains(said[1], passphrase)) {
+		t.Errorf("warned %q", said)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state/audit"
@@ -118,14 +119,51 @@ func TestSourcesWithoutWorkspace(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "catalog.json"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	from, err := s.Open(t.Context(), "dir://"+folder)
-	if err != nil || from == nil {
-		t.Fatal(err)
+	for _, arg := range []string{folder, "dir://" + folder} {
+		if c, err := s.Read(t.Context(), arg, catalog.Options{}); err != nil || len(c.Packages) != 1 {
+			t.Errorf("%s: %+v, %v", arg, c, err)
+		}
 	}
-	if _, err := s.Open(t.Context(), "dir://"+filepath.Join(folder, "absent")); advice.KindOf(err) != advice.Input {
-		t.Errorf("a folder that does not exist: %v", err)
+	for arg, words := range map[string]string{
+		"dir://" + filepath.Join(folder, "absent"): "no such file",
+		filepath.Join(folder, "absent"):            "no such file",
+		"catalog":                                  "is not a file or folder",
+		"docker://quay.io/UPPER:v1":                "UPPER",
+	} {
+		if _, err := s.Read(t.Context(), arg, catalog.Options{}); advice.KindOf(err) != advice.Input || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v", arg, err)
+		}
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("the workspace was created")
+	}
+}
+
+// TestUnusableFolders checks that a run does not begin, and what to do, if its audit log, its workspace or its cache cannot
+// be written.
+func TestUnusableFolders(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "ws", "audit.ndjson"), 0o700), os.WriteFile(filepath.Join(dir, "file"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	e := newEnv(t)
+	s, err := workspace.OpenSession(e, filepath.Join(dir, "ws"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Release()
+	if err := s.BeginAudit("mirror", "docker://mirror.example.com", "zoo"); !strings.Contains(advice.Hint(err), "no run begins") || s.AuditError() == nil {
+		t.Errorf("the run begins without an audit log: %v", err)
+	}
+	if _, err := workspace.OpenSession(e, filepath.Join(dir, "file", "ws")); !strings.Contains(advice.Hint(err), "Options.Workspace") {
+		t.Errorf("a file is no workspace: %v", err)
+	}
+	e.CacheDir = filepath.Join(dir, "file")
+	if _, err := workspace.OpenSession(e, filepath.Join(dir, "other")); !strings.Contains(advice.Hint(err), "Options.CacheDir") {
+		t.Errorf("a file is no cache: %v", err)
+	}
+	if _, err := workspace.OpenSources(e, filepath.Join(dir, "other")); !strings.Contains(advice.Hint(err), "Options.CacheDir") {
+		t.Errorf("a file is no cache: %v", err)
 	}
 }

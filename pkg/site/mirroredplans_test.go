@@ -1,0 +1,148 @@
+package site_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
+	"github.com/gantry-mirror/gantry/pkg/state/lease"
+)
+
+// opened opens a prefix of the mirror.
+func opened(s *mirrortest.Site, prefix string) *site.RegistryDestination {
+	s.T.Helper()
+	to, err := site.OpenDestination(s.NewEnv(), s.Docker(prefix), site.DestinationOptions{})
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return to.Registry()
+}
+
+// TestMirroredPlans reads the plans of a workspace for a mirror: those with releases, and all.
+func TestMirroredPlans(t *testing.T) {
+	t.Parallel()
+	s := mirrortest.SmallPlatform(t).Site
+	s.Mirrored(s.Config("ocp.yaml", "  platform:\n    channels: [{name: fast-4.20}]\n"), s.Docker("site"))
+	s.Record("site", "images", &plan.Plan{Name: "images"}) // by another workspace
+	to := opened(s, "site")
+	plans, err := site.MirroredPlans(s.NewEnv(), s.Workspace(), to)
+	if err != nil || len(plans) != 1 || plans[0].Name != "ocp" || len(plans[0].Releases) != 1 {
+		t.Errorf("%+v, %v", plans, err)
+	}
+	if all, err := site.PlansOf(s.NewEnv(), s.Workspace(), to); err != nil || len(all) != 1 || all[0].Name != "ocp" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	_, err = site.MirroredPlans(s.NewEnv(), s.Workspace(), opened(s, "elsewhere"))
+	mirrortest.Refused(t, err, advice.Input, "no releases that were mirrored to "+s.Docker("elsewhere"))
+	if all, err := site.PlansOf(s.NewEnv(), s.Path("absent"), to); err != nil || len(all) > 0 || s.Exists("absent") {
+		t.Errorf("without a workspace: %+v, %v", all, err)
+	}
+	s.Remove("workspace/plans/ocp.json")
+	s.Said()
+	if all, err := site.PlansOf(s.NewEnv(), s.Workspace(), to); err != nil || len(all) > 0 {
+		t.Errorf("without the plan: %+v, %v", all, err)
+	}
+	warned(s, "no longer has the plan ocp")
+	_, err = site.MirroredPlans(s.NewEnv(), s.Workspace(), to)
+	mirrortest.Refused(t, err, advice.Input, "no longer has the plan ocp", "Options.Plan")
+}
+
+// TestLease checks that one run at a time changes a mirror, and that shards of one plan share it.
+func TestLease(t *testing.T) {
+	t.Parallel()
+	s := mirrortest.New(t, registrytest.Options{})
+	session := func(name string) *workspace.Session {
+		t.Helper()
+		session, err := workspace.OpenSession(s.NewEnv(), s.Path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(session.Release)
+		return session
+	}
+	one, two, to := session("one"), session("two"), opened(s, "site")
+	_, release, err := site.Lease(t.Context(), one, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = site.Lease(t.Context(), two, to)
+	mirrortest.Refused(t, err, advice.Locked, s.Docker("site")+" is used by another run: process ", "wait for that run to end")
+	var held *lease.HeldError
+	if where, err := to.HeldByOther(t.Context()); !errors.As(err, &held) || held.Where != s.Docker("site") || where.Path != "site/gantry-lease" {
+		t.Errorf("%s: %v", where, err)
+	}
+	_, elsewhere, err := site.Lease(t.Context(), two, opened(s, "elsewhere"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere()
+	release()
+	if _, err := to.HeldByOther(t.Context()); err != nil {
+		t.Errorf("it was released: %v", err)
+	}
+
+	group := digest.FromString("plan")
+	_, first, err := site.LeaseFor(t.Context(), one, to, plan.Shard{Index: 1, Count: 2}, group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first()
+	_, second, err := site.LeaseFor(t.Context(), two, to, plan.Shard{Index: 2, Count: 2}, group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second()
+	_, _, err = site.LeaseFor(t.Context(), session("three"), to, plan.Shard{Index: 2, Count: 2}, digest.FromString("another plan"))
+	mirrortest.Refused(t, err, advice.Locked)
+}
+
+// TestNeeded finds the images of an earlier plan that the current revision of an image set needs.
+func TestNeeded(t *testing.T) {
+	t.Parallel()
+	published := digest.FromString("catalog")
+	at := reference.Reference{Host: "mirror.example.com", Path: "site/index"}
+	p := &plan.Plan{
+		Catalogs: []plan.Catalog{{Source: "quay.io/index:v1", Repository: "index", Tag: "v1", Digest: published}},
+		Releases: []plan.Release{{Version: "4.20.1"}},
+		Images: []plan.Image{
+			{Source: "quay.io/index:v1", Repository: "index", Tags: []string{"v1"}, Digest: published, Kind: plan.CatalogImage, Catalog: "quay.io/index:v1"},
+			{Source: "quay.io/operand", Repository: "operand", Digest: digest.FromString("operand"), Reasons: []plan.Reason{{Catalog: "quay.io/index:v1"}}},
+			{Source: "quay.io/release", Repository: "release", Digest: digest.FromString("release"), Reasons: []plan.Reason{{Release: "4.20.1"}}},
+			{Source: "quay.io/other", Repository: "other", Digest: digest.FromString("other")},
+		},
+		Missing: []plan.Missing{{Source: "quay.io/gone", Reasons: []plan.Reason{{Catalog: "quay.io/index:v1"}, {Catalog: "quay.io/absent:v1"}}}},
+	}
+	if all := site.NamesMissing(p); len(all) != 1 || all[0].Catalog != "quay.io/index:v1" {
+		t.Errorf("%+v name missing images", all)
+	}
+	catalog := at.WithTag("v1")
+	catalog.Digest = published
+	for name, tc := range map[string]struct {
+		needed site.Needed
+		want   [4]bool
+	}{
+		"a catalog": {site.Needed{Published: map[reference.Reference]bool{catalog: true}}, [4]bool{true, true, false, false}},
+		"releases":  {site.Needed{Releases: true}, [4]bool{false, false, true, false}},
+		"an image":  {site.Needed{Missing: map[string]bool{"quay.io/other": true}}, [4]bool{false, false, false, true}},
+		"nothing":   {site.Needed{}, [4]bool{}},
+	} {
+		wanted, err := tc.needed.Find(p, map[string]reference.Reference{"index": at})
+		if err != nil || (wanted == nil) != (tc.want == [4]bool{}) || !tc.needed.Empty() {
+			t.Errorf("%s: left %+v, %v", name, tc.needed, err)
+			continue
+		}
+		for i := range p.Images {
+			if got := wanted != nil && wanted(&p.Images[i]); got != tc.want[i] {
+				t.Errorf("%s: %s is needed: %v", name, p.Images[i].Source, got)
+			}
+		}
+	}
+}
