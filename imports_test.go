@@ -1,4 +1,4 @@
-package main_test
+package gantry_test
 
 import (
 	"bytes"
@@ -15,8 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The test is in this package because it checks what this program links. The rules are from
-// docs/design.md.
+// The rules are from docs/design.md.
 
 const module = "github.com/gantry-mirror/gantry"
 
@@ -180,8 +179,8 @@ type imported struct {
 	Module     *struct{ Path string }
 }
 
-// A graph maps import paths to packages.
-type graph map[string]imported
+// An importGraph maps import paths to packages.
+type importGraph map[string]imported
 
 func TestImports(t *testing.T) {
 	t.Parallel()
@@ -210,10 +209,9 @@ func TestLinkedModules(t *testing.T) {
 }
 
 // list reads packages and all their imports, without tests.
-func list(t *testing.T, pattern string) graph {
+func list(t *testing.T, pattern string) importGraph {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports,Module", pattern)
-	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -221,7 +219,7 @@ func list(t *testing.T, pattern string) graph {
 	if err != nil {
 		t.Fatalf("go list: %v\n%s", err, stderr.Bytes())
 	}
-	g := graph{}
+	g := importGraph{}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p imported
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
@@ -234,7 +232,7 @@ func list(t *testing.T, pattern string) graph {
 }
 
 // modules lists the modules of a graph, sorted.
-func (g graph) modules() []string {
+func (g importGraph) modules() []string {
 	var all []string
 	for _, p := range g {
 		if p.Module != nil {
@@ -247,7 +245,7 @@ func (g graph) modules() []string {
 
 // check returns a line for each broken rule, with the shortest chain of imports that breaks it, and
 // for each rule that matches no package.
-func (g graph) check(rules []rule) []string {
+func (g importGraph) check(rules []rule) []string {
 	var problems []string
 	for _, r := range rules {
 		var from []string
@@ -273,7 +271,7 @@ func (g graph) check(rules []rule) []string {
 }
 
 // chain finds the shortest chain of imports from a package to one that matches never.
-func (g graph) chain(from, never string, direct bool) []string {
+func (g importGraph) chain(from, never string, direct bool) []string {
 	before := map[string]string{from: ""}
 	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
@@ -314,7 +312,7 @@ func matches(pattern, path string) bool {
 
 func TestImportRulesCanBreak(t *testing.T) {
 	t.Parallel()
-	g := graph{}
+	g := importGraph{}
 	for from, to := range map[string][]string{
 		"pkg/a":      {"fmt", module + "/pkg/b"},
 		"pkg/b":      {module + "/plan"},
@@ -362,7 +360,7 @@ func TestImportRulesCanBreak(t *testing.T) {
 func TestModulesAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	m := func(path string) *struct{ Path string } { return &struct{ Path string }{path} }
-	g := graph{"a/x": {Module: m("a")}, "a/y": {Module: m("a")}, "b": {Module: m("b")}, "fmt": {}}
+	g := importGraph{"a/x": {Module: m("a")}, "a/y": {Module: m("a")}, "b": {Module: m("b")}, "fmt": {}}
 	if diff := cmp.Diff([]string{"a", "b"}, g.modules()); diff != "" {
 		t.Errorf("modules (-want +got):\n%s", diff)
 	}
