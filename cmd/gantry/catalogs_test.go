@@ -12,14 +12,13 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/plan"
 )
 
 // The catalogs of zoo.txtar: their references, and their repositories in a mirror.
 const (
-	zooRef   = "registry.example.com/zoo/operator-index:v4.20"
-	riverRef = "quay.example.org/river/operator-index:v4.20"
-	zoo      = "zoo/operator-index"
-	river    = "river/operator-index"
+	zooRef = mirrortest.ZooRef
+	river  = mirrortest.River
 )
 
 // emptyFixture returns a fixture whose source is empty and replaces the hosts of zoo.txtar.
@@ -93,6 +92,15 @@ func (w *fixture) read(name string) string {
 		w.t.Fatal(err)
 	}
 	return string(text)
+}
+
+func (w *fixture) readPlan(name string) *plan.Plan {
+	w.t.Helper()
+	p, err := plan.Read(strings.NewReader(w.read(name)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return p
 }
 
 // tree reads all files below a folder of the fixture, by path.
