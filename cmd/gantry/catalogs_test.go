@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,15 +50,6 @@ func newCatalogFixture(t *testing.T) *fixture {
 	w := &fixture{t: t, dir: s.Dir, source: s.Source, mirror: s.Mirror}
 	w.surroundings(w.standFor("registry.example.com", "quay.example.org"), "")
 	return w
-}
-
-// smallImage returns an image of a few bytes. If kind is index, it has two platforms.
-func smallImage(kind, ref string) (registrytest.Content, error) {
-	name, version, _ := strings.Cut(path.Base(ref), ":v")
-	if kind == "index" {
-		return registrytest.Index(name)
-	}
-	return registrytest.BundleImage(strings.TrimSuffix(name, "-bundle"), version)
 }
 
 // push pushes an image to the path for "host/path:tag" in the source and returns the reference by

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/plan/gates"
 )
 
 // program writes a script that is run as a gate.
@@ -111,21 +109,4 @@ func zombies(group int) bool {
 		}
 	}
 	return true
-}
-
-// readQuestions reads what a script was asked.
-func readQuestions(t *testing.T, file string) (all []gates.GateImage) {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		var q gates.GateImage
-		if err := json.Unmarshal([]byte(line), &q); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, q)
-	}
-	return all
 }

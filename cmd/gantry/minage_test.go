@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,45 +11,24 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// TestMinAge checks the flag: its values, and that the plan is not the one of the configuration.
+// TestMinAge checks the flag: its values, and that the plan is not the one of the configuration. Packages imageset and
+// plan/build test the ages.
 func TestMinAge(t *testing.T) {
 	t.Parallel()
-	long(t) // packages imageset and plan/build test the ages
 	w := newFixture(t, registrytest.Options{})
-	isc, lock := w.path("imageset.yaml"), w.path("plan.json")
+	isc := w.config("small.yaml", storeOnly)
 	for _, age := range []string{"soon", "5h", "0d"} {
 		w.refuse(exitUsage, []string{"--min-age: ", "whole days"}, "plan", "-c", isc, "--min-age", age)
 	}
-	if o := w.must("plan", "-c", isc, "--min-age", "72h"); !strings.Contains(o.stderr, "or --min-age change it") {
-		t.Errorf("%s", o.stderr)
-	}
-	w.must("plan", "-c", isc, "--min-age", "72h", "--lock", lock)
-	w.refuse(exitUsage, []string{"--min-age"}, "mirror", "--plan", lock, w.docker("/a"), "--min-age", "3d")
+	o := w.must("plan", "-c", isc, "--errata", "--min-age", "72h", "--lock", w.path("flag.json"))
+	w.says(w.must("plan", "-c", isc, "--min-age", "72h").stderr, "or --min-age change it")
+	w.says(o.stdout, "\nErrata\n")
+	w.refuse(exitUsage, []string{"--min-age"}, "mirror", "--plan", w.path("flag.json"), w.docker("/a"), "--min-age", "3d")
 	w.must("mirror", "-c", isc, w.docker("/a"), "--min-age", "3d")
 	w.must("verify", "-c", isc, w.docker("/a"), "--min-age", "3d")
-
-	flagged := w.read("plan.json")
-	if err := os.WriteFile(isc, []byte(strings.Replace(w.read("imageset.yaml"), "\nmirror:\n", "\nmirror:\n  minAge: 72h\n", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if o := w.must("plan", "-c", isc, "--lock", lock, "--workspace", w.path("other")); strings.Contains(o.stderr, "not saved") || w.read("plan.json") != flagged {
+	o = w.must("plan", "-c", w.config("small.yaml", "  minAge: 72h\n"+storeOnly), "--lock", w.path("field.json"))
+	if strings.Contains(o.stderr, "not saved") || strings.Contains(o.stdout, "Errata") || w.read("flag.json") != w.read("field.json") {
 		t.Errorf("the plan is not the one of the flag, or was not saved: %s", o.stderr)
-	}
-	if !strings.Contains(w.read("imageset.yaml"), "minAge: 72h") {
-		t.Fatal("the configuration has no minAge")
-	}
-}
-
-// TestPlannedErrata checks that labels of images are listed.
-func TestPlannedErrata(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t, registrytest.Options{})
-	isc := w.path("imageset.yaml")
-	if o := w.must("plan", "-c", isc); strings.Contains(o.stdout, "Errata") {
-		t.Errorf("%s", o.stdout)
-	}
-	if o := w.must("plan", "-c", isc, "--errata"); !strings.Contains(o.stdout, "\nErrata\n") {
-		t.Errorf("%s", o.stdout)
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,31 +44,6 @@ func printedJobs(t *testing.T, text string) (files map[string]string, jobs []job
 	}
 }
 
-// configMapVolume writes files as they are in a pod: as symbolic links into a folder that can be replaced.
-func (w *fixture) configMapVolume(name string, files map[string]string) string {
-	w.t.Helper()
-	dir := w.path(name)
-	if err := os.MkdirAll(filepath.Join(dir, "..2026"), 0o700); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.Symlink("..2026", filepath.Join(dir, "..data")); err != nil {
-		w.t.Fatal(err)
-	}
-	for file, encoded := range files {
-		text, err := base64.StdEncoding.DecodeString(encoded)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, "..2026", file), text, 0o600)
-		}
-		if err == nil {
-			err = os.Symlink(filepath.Join("..data", file), filepath.Join(dir, file))
-		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	return dir
-}
-
 // TestKubernetesJob runs the command lines of the printed Jobs, with the printed plan, as pods would. At the
 // end, the registry has the same content as after one run.
 func TestKubernetesJob(t *testing.T) {
@@ -89,10 +62,20 @@ func TestKubernetesJob(t *testing.T) {
 	if len(jobs) != 2 || len(files) != 1 || jobs[0].Spec.Completions != 2 {
 		t.Fatalf("%d Jobs and %d files:\n%s", len(jobs), len(files), o.stdout)
 	}
-	planned, certificates := w.configMapVolume("planned", files), w.configMapVolume("certificates", nil)
+	w.mkdir("planned") // as a volume is, with symbolic links into a folder that can be replaced
+	w.mkdir("certificates")
+	for file, encoded := range files {
+		text, err := base64.StdEncoding.DecodeString(encoded)
+		if err == nil {
+			err = os.Symlink(w.write("data-"+file, string(text)), w.path("planned/"+file))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	pod := func(job jobObject, workspace string) []string {
 		text := strings.Join(job.Spec.Template.Spec.Containers[0].Args, "\n")
-		return strings.Split(strings.NewReplacer("/etc/gantry-plan", planned, "/etc/gantry-certificates", certificates, "=/workspace", "="+w.path(workspace)).Replace(text), "\n")
+		return strings.Split(strings.NewReplacer("/etc/gantry-plan", w.path("planned"), "/etc/gantry-certificates", w.path("certificates"), "=/workspace", "="+w.path(workspace)).Replace(text), "\n")
 	}
 	finish := pod(jobs[1], "finish")
 	w.refuse(exitUsage, []string{"JOB_COMPLETION_INDEX, which is not set"}, pod(jobs[0], "none")...)
@@ -111,33 +94,25 @@ func TestKubernetesJob(t *testing.T) {
 	}
 }
 
-// TestKubernetesJobRefused checks which flags are refused, before anything is read from a registry.
+// TestKubernetesJobRefused checks which flags are refused. Package shards tests the options.
 func TestKubernetesJobRefused(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, registrytest.Options{})
-	image := []string{"--kubernetes-image", "registry.example.com/gantry:v1"}
-	with := func(args ...string) []string { return append(slices.Clone(image), args...) }
-	for _, tc := range []struct {
-		words string
-		args  []string
-	}{
-		{"--kubernetes-job is 0, and a plan has 1 to 1000 shards", with("--kubernetes-job", "0", w.docker("/x"))},
-		{"--kubernetes-job is 1001", with("--kubernetes-job", "1001", w.docker("/x"))},
-		{"--kubernetes-job requires a destination that is a registry", with("--kubernetes-job", "2")},
-		{"--kubernetes-job requires a destination that is a registry", with("--kubernetes-job", "2", "file://"+w.path("disk"))},
-		{"--kubernetes-job requires --kubernetes-image", []string{"--kubernetes-job", "2", w.docker("/x")}},
-		{"must not contain credentials", with("--kubernetes-job", "2", "docker://user:secret@mirror.example.com")},
-		{"--kubernetes-image", []string{"--kubernetes-job", "2", "--kubernetes-image", "a b", w.docker("/x")}},
-		{`--kubernetes-plan-claim "A" is not the name`, with("--kubernetes-job", "2", "--kubernetes-plan-claim", "A", w.docker("/x"))},
-		{"--kubernetes-image is only for --kubernetes-job", with(w.docker("/x"))},
-		{"--kubernetes-job prints YAML", with("--kubernetes-job", "2", "-o", "json", w.docker("/x"))},
-		{"--kubernetes-job cannot be combined with --policy", with("--kubernetes-job", "2", "--policy", "policy.json", w.docker("/x"))},
-		{"--kubernetes-job cannot be combined with --gate", with("--kubernetes-job", "2", "--gate", "scan", w.docker("/x"))},
+	for args, words := range map[string]string{
+		"--kubernetes-job 0 --kubernetes-image x/gantry:v1 ":                        "--kubernetes-job is 0, and a plan has 1 to 1000 shards",
+		"--kubernetes-job 2 ":                                                       "--kubernetes-job requires --kubernetes-image",
+		"--kubernetes-image x/gantry:v1 ":                                           "--kubernetes-image is only for --kubernetes-job",
+		"--kubernetes-job 2 --kubernetes-image x/gantry:v1 -o json ":                "--kubernetes-job prints YAML",
+		"--kubernetes-job 2 --kubernetes-image x/gantry:v1 --policy policy.json ":   "--kubernetes-job cannot be combined with --policy",
+		"--kubernetes-job 2 --kubernetes-image x/gantry:v1 --gate scan ":            "--kubernetes-job cannot be combined with --gate",
+		"--kubernetes-job 2 --kubernetes-image x/gantry:v1 docker://user:secret@x ": "must not contain credentials",
 	} {
-		w.source.ResetLog()
-		w.refuse(exitUsage, []string{tc.words}, append([]string{"plan", "-c", w.path("imageset.yaml")}, tc.args...)...)
-		if n := len(w.source.Log()); n > 0 {
-			t.Errorf("%s: %d requests", tc.words, n)
+		if !strings.Contains(args, "docker://") {
+			args += w.docker("/x")
 		}
+		w.refuse(exitUsage, []string{words}, append([]string{"plan", "-c", w.path("imageset.yaml")}, strings.Fields(args)...)...)
+	}
+	if n := len(w.source.Log()); n > 0 {
+		t.Errorf("%d requests", n)
 	}
 }
