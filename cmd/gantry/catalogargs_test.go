@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"strings"
 	"testing"
@@ -36,9 +35,8 @@ func TestCatalogArguments(t *testing.T) {
 		"catalog build cat docker://h.example/c --dest-authfile absent": "reading credentials from absent (named by --dest-authfile): no such file",
 		"mirror --from file://x -c y --installed z docker://h.example/": "are for a configuration",
 	} {
-		var stdout, stderr bytes.Buffer
-		if code := run(strings.Fields(args), &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), want) || stdout.Len() > 0 {
-			t.Errorf("gantry %s: %d\n%s%s", args, code, stdout.String(), stderr.String())
+		if o := runGantry(t, "", strings.Fields(args)...); o.code != exitUsage || !strings.Contains(o.stderr, want) || o.stdout != "" {
+			t.Errorf("gantry %s: %d\n%s%s", args, o.code, o.stdout, o.stderr)
 		}
 	}
 	if entries, err := os.ReadDir("."); err != nil || len(entries) != 1 {
