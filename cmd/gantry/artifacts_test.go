@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -85,53 +83,4 @@ func TestArtifacts(t *testing.T) {
 			}
 		}
 	}
-}
-
-// smallPages makes a registry list three tags per page.
-func smallPages(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	query := r.URL.Query()
-	query.Set("n", "3")
-	r.URL.RawQuery = query.Encode()
-	next.ServeHTTP(w, r)
-}
-
-// TestTagRules mirrors tags by rules from a repository whose tags take several pages. Package tagrule tests what they select.
-func TestTagRules(t *testing.T) {
-	t.Parallel()
-	w := newEmptyFixture(t, registrytest.Options{})
-	const repository = "images.example.net/tools/app"
-	push := func(tag, created string) {
-		config := fmt.Sprintf(`{"os":"linux","architecture":"amd64","created":%q,"tag":%q}`, created, tag)
-		w.pushArtifact(repository+":"+tag, ocispec.Manifest{
-			Config: part(ocispec.MediaTypeImageConfig, config), Layers: []ocispec.Descriptor{part(ocispec.MediaTypeImageLayerGzip, "app")},
-		}, config, "app")
-	}
-	for _, tag := range []string{"latest", "v1.9.0", "v1.10.0", "v1.10.1", "v1.10.1-debug", "v2.0.0-rc.1", "sha256-" + strings.Repeat("0", 64) + ".sig"} {
-		push(tag, "2026-01-02T03:04:05Z")
-	}
-	w.source.Script(registrytest.Rule{Path: "/tags/list$", Action: smallPages})
-	cfg := w.config("imageset.yaml", "  additionalImages:\n  - name: "+repository+"\n    tags: {semver: '>=1', newest: 2, olderThan: 2026-02-01}\n  - name: "+repository+"\n    tags: {regex: .*-debug}\n    targetRepo: tools/debug\n")
-
-	o := w.must("plan", "-c", cfg, "--lock", w.path("plan.json"))
-	w.says(o.stdout, "Rules for tags\n", repository+"  regex .*-debug: 1 tag\n", repository+"  semver >=1, olderThan 2026-02-01, newest 2: 2 tags, created before 2026-02-01\n")
-	w.must("mirror", "--plan", w.path("plan.json"), "file://"+w.path("disk"))
-	w.must("mirror", "--from", "file://"+w.path("disk"), w.docker("/carried"), "--workspace", w.path("far"))
-	for name, selected := range map[string]bool{"tools/app:v1.10.0": true, "tools/app:v1.10.1": true, "tools/debug:v1.10.1-debug": true, "tools/app:v1.9.0": false} {
-		path, tag, _ := strings.Cut(name, ":")
-		if _, err := w.mirror.Client().Pull(t.Context(), "carried/"+path, tag); (err == nil) != selected {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	w.says(w.must("explain", "--plan", w.path("plan.json"), "tools/app:v1.10.0").stdout,
-		"  in the configuration's additionalImages\n    selected by the rule for tags: semver >=1, olderThan 2026-02-01, newest 2\n")
-	w.must("config", "from-mirror", "file://"+w.path("disk"), "--to", w.path("drafted.yaml"))
-	w.says(w.read("drafted.yaml"), "name: "+repository+"\n", "semver: '>=1'", "newest: 2", "targetRepo: tools/debug\n")
-	w.must("config", "from-mirror", "--pinned", "file://"+w.path("disk"), "--to", w.path("pinned.yaml"))
-	w.says(w.read("pinned.yaml"), "name: "+repository+"@sha256:", "targetTag: v1.10.1\n")
-
-	push("v1.10.2", "2026-01-03T00:00:00Z")
-	w.must("mirror", "-c", cfg, "file://"+w.path("later"))
-	w.says(w.looked(exitSomething, "archive", "diff", "file://"+w.path("disk"), "file://"+w.path("later")).stdout, "tools/app:v1.10.2", "tools/app:v1.10.0")
-	w.refuse(exitUsage, []string{"none.yaml:6: " + repository + ": none of its 7 tags matches the rule (semver ^2); v2.0.0-rc.1 is a prerelease"},
-		"plan", "-c", w.config("none.yaml", "  additionalImages:\n  - name: "+repository+"\n    tags: {semver: ^2}\n"))
 }

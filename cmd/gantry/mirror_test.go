@@ -84,23 +84,6 @@ func readFolder(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-func TestPlanThenMirrorThePlan(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t, registrytest.Options{})
-	isc, lock := w.path("imageset.yaml"), w.path("plan.json")
-	first := w.must("plan", "-c", isc, "-o", lock, w.docker(""))
-	w.says(first.stdout, "tidewater", "stable", "head", "To copy", "MiB", "(default)")
-	if o := w.gantry("plan", "-c", isc, "--exit-code", w.docker("")); o.code != exitSomething {
-		t.Errorf("plan --exit-code ended with %d before the copy, want %d", o.code, exitSomething)
-	}
-	// A workspace that has never seen the plan builds the catalogs again.
-	w.must("mirror", "--plan", lock, w.docker(""), "--workspace", w.path("third"))
-	w.verify("", acme, 4)
-	w.must("plan", "-c", isc, "--exit-code", w.docker(""))
-
-	w.says(w.must("plan", "-c", isc, w.docker(""), "--output", "json").stdout, `{"version":1,`, `"missing":{"images":0,"present":`)
-}
-
 // TestMirrorWithCredentialsAndTLS has a registry with tokens; package remote tests basic authentication, too.
 func TestMirrorWithCredentialsAndTLS(t *testing.T) {
 	t.Parallel()
