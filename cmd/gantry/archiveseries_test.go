@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan"
 )
 
@@ -102,6 +103,21 @@ func TestSequencesOutput(t *testing.T) {
 // archivePlan reads the plan of an archive.
 func archivePlan(ctx context.Context, have *archive.Archive) (*plan.Plan, error) {
 	return airgap.ReadPlan(ctx, have)
+}
+
+// readReceipt reads a receipt from a file.
+func (m *archiveSeries) readReceipt(file string) *state.Receipt {
+	m.t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := state.ReadReceipt(f)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return r
 }
 
 // moveVolumes moves every other volume of an archive to another folder and returns their names.

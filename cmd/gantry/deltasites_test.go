@@ -87,11 +87,3 @@ func TestServeDeltas(t *testing.T) {
 	}
 	w.refuseLook(exitError, []string{"name the folders of the archives"}, "serve", fileScheme+w.path("disk2"), "--listen", "127.0.0.1:0")
 }
-
-// kills returns an action that ends the program with kill. The registry does not see the request.
-func kills(kill func()) registrytest.Action {
-	return func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
-		kill()
-		registrytest.NoResponse()(rw, r, next)
-	}
-}

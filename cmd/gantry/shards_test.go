@@ -1,10 +1,19 @@
 package main
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
+
+// kills returns an action that ends the program with kill. The registry does not see the request.
+func kills(kill func()) registrytest.Action {
+	return func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
+		kill()
+		registrytest.NoResponse()(rw, r, next)
+	}
+}
 
 // TestShards checks the flags and the texts. Package mirroring tests what shards copy, and what their end refuses.
 func TestShards(t *testing.T) {
