@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // The catalogs of zoo.txtar: their references, and their repositories in a mirror.

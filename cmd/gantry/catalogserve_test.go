@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
+	"github.com/gantry-mirror/gantry/pkg/authoring"
 )
 
 // serveTime limits how long a server may take to start and to stop, so that a test does not hang.

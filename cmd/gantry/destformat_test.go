@@ -11,7 +11,7 @@ import (
 
 // TestDestFormat mirrors images of OCI and of Docker to a registry that refuses the media types of OCI. The
 // error without --dest-format names the flag. With it, everything arrives with the types of Docker: directly,
-// over a disk and from a plan, with records that prune reads. Package plan/build tests what is converted.
+// over a disk and from a plan, with records that prune reads. Package pkg/plan/build tests what is converted.
 func TestDestFormat(t *testing.T) {
 	t.Parallel()
 	long(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// TestFeatures checks that the lists, plan and explain show what operators declare. Package plan/build tests the plan file.
+// TestFeatures checks that the lists, plan and explain show what operators declare. Package pkg/plan/build tests the plan file.
 func TestFeatures(t *testing.T) {
 	t.Parallel()
 	w := emptyFixture(t, registrytest.Start(t, registrytest.Options{}))

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gantry-mirror/gantry/mirror/releases"
 	"github.com/gantry-mirror/gantry/pkg/advice/escape"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
-	"github.com/gantry-mirror/gantry/pkg/release/graph"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 )
 
 // graphReleaseFlags are the flags of gantry release graph.
@@ -62,7 +62,7 @@ func (a *app) graphRelease(ctx context.Context, f graphReleaseFlags, channel str
 	if err != nil {
 		return usagef("-o: %w", err)
 	}
-	drawing, g, err := query.ReleaseGraph(ctx, query.ReleaseGraphOptions{
+	drawing, g, err := releases.ReleaseGraph(ctx, releases.ReleaseGraphOptions{
 		Env: a.environment(&f.registryFlags), ReleaseQuery: f.query(), Channel: channel, Arch: f.arch, All: f.all,
 	})
 	if g == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/mirror/releases"
 )
 
 // listReleasesFlags are the flags of gantry list releases.
@@ -66,7 +66,7 @@ func (a *app) listReleases(ctx context.Context, f listReleasesFlags) error {
 	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
 		return err
 	}
-	l, err := query.Releases(ctx, query.ReleasesOptions{
+	l, err := releases.Releases(ctx, releases.ReleasesOptions{
 		Env: a.environment(&f.registryFlags), ReleaseQuery: f.query(),
 		Channel: f.channel, Version: f.version, Channels: f.channels, Arch: slices.Concat(f.arches, f.filter), Sizes: f.sizes,
 	})

@@ -8,7 +8,7 @@ import (
 )
 
 // TestMinAge checks the flag: its values, and that the plan is not the one of the configuration. Packages imageset and
-// plan/build test the ages.
+// pkg/plan/build test the ages.
 func TestMinAge(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, registrytest.Options{})

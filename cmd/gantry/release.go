@@ -4,8 +4,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/gantry-mirror/gantry/mirror/releases"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
 )
 
 const releaseHelp = `RELEASE is one of:
@@ -57,16 +57,16 @@ func (f *payloadFlags) addFlags(c *cobra.Command) {
 	fs.StringVarP(&f.config, "config", "c", "", "ImageSetConfiguration whose update service is used for a version")
 	fs.StringVar(&f.product, "product", string(release.OCP), "product of a version: ocp or okd")
 	var products []string
-	for _, p := range query.Products() {
+	for _, p := range releases.Products() {
 		products = append(products, string(p))
 	}
 	offer(fs, "product", products)
 }
 
 // options returns the options that select the release.
-func (f *payloadFlags) options(a *app, name string) (query.ReleaseOptions, error) {
+func (f *payloadFlags) options(a *app, name string) (releases.ReleaseOptions, error) {
 	read, err := a.reading(&f.archive.trust)
-	return query.ReleaseOptions{
+	return releases.ReleaseOptions{
 		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Release: name, Arch: f.arch,
 		Config: f.config, Product: release.Product(f.product), Read: read, Sequence: f.archive.sequence,
 	}, err
@@ -74,7 +74,7 @@ func (f *payloadFlags) options(a *app, name string) (query.ReleaseOptions, error
 
 // inclusionFlags select the manifests of a cluster.
 type inclusionFlags struct {
-	options query.ManifestOptions
+	options releases.ManifestOptions
 	to      string
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/mirror/releases"
 )
 
 func (a *app) releaseBootImagesCommand() *cobra.Command {
@@ -40,7 +40,7 @@ func (a *app) releaseBootImages(ctx context.Context, f *payloadFlags, name strin
 	if err != nil {
 		return err
 	}
-	list, err := query.BootImages(ctx, o, kinds)
+	list, err := releases.BootImages(ctx, o, kinds)
 	switch {
 	case err != nil:
 		return err

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/mirror/releases"
 )
 
 func (a *app) releaseInfoCommand() *cobra.Command {
@@ -40,7 +40,7 @@ func (a *app) releaseInfo(ctx context.Context, f *payloadFlags, name string) err
 	if err != nil {
 		return err
 	}
-	info, err := query.ReadRelease(ctx, o)
+	info, err := releases.ReadRelease(ctx, o)
 	switch {
 	case err != nil:
 		return err
@@ -83,7 +83,7 @@ func (a *app) releaseImages(ctx context.Context, f *payloadFlags, name string, p
 	if err != nil {
 		return err
 	}
-	list, err := query.ReleaseImages(ctx, o, patterns)
+	list, err := releases.ReleaseImages(ctx, o, patterns)
 	switch {
 	case err != nil:
 		return err

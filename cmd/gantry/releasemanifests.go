@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/mirror/releases"
 )
 
 const inclusionHelp = `Without filters, all are printed. --profile, --feature-set, --capability-set and
@@ -82,7 +82,7 @@ func (a *app) releaseManifests(ctx context.Context, f *payloadFlags, in *inclusi
 		return err
 	}
 	in.options.ReleaseOptions = o
-	list, err := query.ReleaseManifests(ctx, in.options)
+	list, err := releases.ReleaseManifests(ctx, in.options)
 	if err != nil {
 		return err
 	}

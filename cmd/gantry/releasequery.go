@@ -4,8 +4,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/gantry-mirror/gantry/mirror/releases"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
 )
 
 // releaseQuery are the flags of verbs that ask update services.
@@ -33,15 +33,15 @@ func (q *releaseQuery) addFlags(f *pflag.FlagSet) {
 	repeatable(f, &q.forbid, "forbid-risk", "exclude updates with the risk of this name (may be repeated)")
 	f.BoolVar(&q.ignore, "ignore-risks", false, "ignore all risks except forbidden ones")
 	var products []string
-	for _, p := range query.Products() {
+	for _, p := range releases.Products() {
 		products = append(products, string(p))
 	}
 	offer(f, "product", products)
 }
 
 // query returns the query that the flags set.
-func (q *releaseQuery) query() query.ReleaseQuery {
-	return query.ReleaseQuery{
+func (q *releaseQuery) query() releases.ReleaseQuery {
+	return releases.ReleaseQuery{
 		Config: q.config, Product: release.Product(q.product), From: q.from, To: q.to,
 		AcceptRisk: q.accept, ForbidRisk: q.forbid, IgnoreRisks: q.ignore,
 	}

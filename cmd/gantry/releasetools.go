@@ -6,12 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/mirror/releases"
 )
 
 func (a *app) releaseToolsCommand() *cobra.Command {
 	var f payloadFlags
-	var o query.ToolOptions
+	var o releases.ToolOptions
 	c := &cobra.Command{
 		Use:   "tools RELEASE [NAME...] [--to DIR]",
 		Short: "List or extract oc, openshift-install and other tools of a release",
@@ -35,14 +35,14 @@ format of sha256sum.
 	}
 	f.addFlags(c)
 	repeatable(c.Flags(), &o.Platforms, "platform", "platform on which the tools run, such as linux/amd64, darwin/arm64, windows/amd64 (may be repeated; default with --to: Linux on the architecture of the release)")
-	offer(c.Flags(), "platform", query.ToolPlatforms())
+	offer(c.Flags(), "platform", releases.ToolPlatforms())
 	c.Flags().StringVar(&o.To, "to", "", "write the tools to this folder")
 	c.Flags().StringVar(&o.ReleaseImage, "release-image", "", "image by digest that openshift-install installs (default: RELEASE; for an archive, the release at its source)")
 	formFlag(c.Flags(), &f.form, "format: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }
 
-func (a *app) releaseTools(ctx context.Context, f *payloadFlags, o query.ToolOptions, name string) error {
+func (a *app) releaseTools(ctx context.Context, f *payloadFlags, o releases.ToolOptions, name string) error {
 	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (a *app) releaseTools(ctx context.Context, f *payloadFlags, o query.ToolOpt
 	if o.ReleaseOptions, err = f.options(a, name); err != nil {
 		return err
 	}
-	list, err := query.ReleaseTools(ctx, o)
+	list, err := releases.ReleaseTools(ctx, o)
 	switch {
 	case err != nil:
 		return err

@@ -35,7 +35,7 @@ spec:
 `
 
 // TestCompleteRelatedImages checks the flag and what is printed of images that a bundle uses and does not list. Package
-// plan/build tests which these are.
+// pkg/plan/build tests which these are.
 func TestCompleteRelatedImages(t *testing.T) {
 	t.Parallel()
 	w := newEmptyFixture(t, registrytest.Options{})

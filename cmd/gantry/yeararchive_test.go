@@ -3,7 +3,7 @@ package main
 import (
 	"path/filepath"
 
-	"github.com/gantry-mirror/gantry/archive"
+	"github.com/gantry-mirror/gantry/pkg/archive"
 )
 
 // changedCatalog is how many manifests and blobs a changed catalog of two platforms has: the index, a manifest and a

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/mirror/releases"
 )
 
 // ReleaseTools returns the tools that a release has, with the platforms of each.
-func ReleaseTools(l *query.ReleaseToolList, width int) string {
+func ReleaseTools(l *releases.ReleaseToolList, width int) string {
 	var b strings.Builder
 	t := newTable(&b, width)
 	fmt.Fprintf(t, "NAME\tPLATFORMS\n")
@@ -25,7 +25,7 @@ func ReleaseTools(l *query.ReleaseToolList, width int) string {
 }
 
 // ToolSums returns the checksums of the files that were written, as sha256sum prints them.
-func ToolSums(l *query.ReleaseToolList) string {
+func ToolSums(l *releases.ReleaseToolList) string {
 	var b strings.Builder
 	for _, t := range l.Tools {
 		fmt.Fprintf(&b, "%s  %s\n", t.Digest.Encoded(), t.File)
@@ -34,7 +34,7 @@ func ToolSums(l *query.ReleaseToolList) string {
 }
 
 // BootImages returns the files that machines boot from.
-func BootImages(l *query.BootImageList, width int) string {
+func BootImages(l *releases.BootImageList, width int) string {
 	if len(l.BootImages) == 0 {
 		return fmt.Sprintf("release %s lists no boot images\n", l.Release)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/archive/serve"
-	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
 
 // Served is what gantry archive serve --output json prints once it listens.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/verify"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // VerifiedLayout returns the result of verifying a layout as text.
