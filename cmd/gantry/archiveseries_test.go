@@ -3,12 +3,10 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
 // archiveSeries is a fixture in which three archives of one configuration are written, each to its own
@@ -44,16 +42,6 @@ func (m *archiveSeries) importArgs(site string, disks ...int) []string {
 		args = append(args, "--from", m.disks[n])
 	}
 	return args
-}
-
-// readReceipt reads a receipt from a file.
-func (m *archiveSeries) readReceipt(file string) *state.Receipt {
-	m.t.Helper()
-	r, err := state.ReadReceipt(strings.NewReader(readText(m.t, file)))
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return r
 }
 
 // moveVolumes moves every other volume of an archive to another folder and returns their names.

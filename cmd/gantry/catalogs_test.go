@@ -4,22 +4,20 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
 // The catalogs of zoo.txtar: their references, and their repositories in a mirror.
 const (
-	zooRef   = "registry.example.com/zoo/operator-index:v4.20"
-	riverRef = "quay.example.org/river/operator-index:v4.20"
-	zoo      = "zoo/operator-index"
-	river    = "river/operator-index"
+	zooRef = mirrortest.ZooRef
+	river  = mirrortest.River
 )
 
 // emptyFixture returns a fixture whose source is empty and replaces the hosts of zoo.txtar.
@@ -54,15 +52,6 @@ func newCatalogFixture(t *testing.T) *fixture {
 	return w
 }
 
-// smallImage returns an image of a few bytes. If kind is index, it has two platforms.
-func smallImage(kind, ref string) (registrytest.Content, error) {
-	name, version, _ := strings.Cut(path.Base(ref), ":v")
-	if kind == "index" {
-		return registrytest.Index(name)
-	}
-	return registrytest.BundleImage(strings.TrimSuffix(name, "-bundle"), version)
-}
-
 // push pushes an image to the path for "host/path:tag" in the source and returns the reference by
 // digest.
 func (w *fixture) push(ref string, content registrytest.Content) string {
@@ -93,6 +82,15 @@ func (w *fixture) read(name string) string {
 		w.t.Fatal(err)
 	}
 	return string(text)
+}
+
+func (w *fixture) readPlan(name string) *plan.Plan {
+	w.t.Helper()
+	p, err := plan.Read(strings.NewReader(w.read(name)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return p
 }
 
 // tree reads all files below a folder of the fixture, by path.

@@ -2,11 +2,9 @@ package main
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -57,7 +55,7 @@ func chartRepository() http.Handler {
 }
 
 // TestChartsWithPasswords mirrors charts of a repository over https and of a registry, both with a CA and
-// a password of their own, directly and over a disk.
+// a password of their own, over a disk.
 func TestChartsWithPasswords(t *testing.T) {
 	t.Parallel()
 	renderer, err := os.Executable() // TestMain has a renderer
@@ -75,60 +73,34 @@ func TestChartsWithPasswords(t *testing.T) {
 		}
 		w.write("certificates/"+name, string(text))
 	}
-	auth := func(user, password string) map[string]string {
-		return map[string]string{"auth": base64.StdEncoding.EncodeToString([]byte(user + ":" + password))}
-	}
-	credentials, err := json.Marshal(map[string]any{"auths": map[string]any{
-		registry.Host: auth(registry.Username, registry.Password), charts.Host + "/private": auth("ci", "secret"),
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	const secret = "Y2k6c2VjcmV0" // ci:secret
+	own := base64.StdEncoding.EncodeToString([]byte(registry.Username + ":" + registry.Password))
 	w.surroundings(w.write("registries.conf", "[[registry]]\nprefix = \"images.example.net\"\nlocation = \""+registry.Host+"/images.example.net\"\n"),
-		w.write("auth.json", string(credentials)))
-
-	image := artifactOf(t, ocispec.Manifest{
-		MediaType: ocispec.MediaTypeImageManifest, Config: part(ocispec.MediaTypeImageConfig, "{}"), Layers: []ocispec.Descriptor{part(ocispec.MediaTypeImageLayerGzip, "layer")},
+		w.write("auth.json", `{"auths":{"`+registry.Host+`":{"auth":"`+own+`"},"`+charts.Host+`/private":{"auth":"`+secret+`"}}}`))
+	w.pushArtifact("images.example.net/tools/netcheck:1.4", ocispec.Manifest{
+		Config: part(ocispec.MediaTypeImageConfig, "{}"), Layers: []ocispec.Descriptor{part(ocispec.MediaTypeImageLayerGzip, "layer")},
 	}, "{}", "layer")
-	if _, err := registry.Client().PushRaw(t.Context(), "images.example.net/tools/netcheck", "1.4", image.mediaType, image.manifest, image.blobs...); err != nil {
-		t.Fatal(err)
-	}
 	const config = `{"name":"app","version":"1.2.0","apiVersion":"v2"}`
 	archive := string(charttest.Chart("app", "1.2.0", "images.example.net/tools/netcheck:1.4"))
-	app := artifactOf(t, ocispec.Manifest{
-		MediaType: ocispec.MediaTypeImageManifest, Config: part("application/vnd.cncf.helm.config.v1+json", config),
-		Layers: []ocispec.Descriptor{part("application/vnd.cncf.helm.chart.content.v1.tar+gzip", archive)},
+	pushed := w.pushArtifact("helm/app:1.2.0", ocispec.Manifest{
+		Config: part("application/vnd.cncf.helm.config.v1+json", config), Layers: []ocispec.Descriptor{part("application/vnd.cncf.helm.chart.content.v1.tar+gzip", archive)},
 	}, config, archive)
-	pushed, err := registry.Client().PushRaw(t.Context(), "helm/app", "1.2.0", app.mediaType, app.manifest, app.blobs...)
-	if err != nil {
-		t.Fatal(err)
-	}
 	cfg := w.config("imageset.yaml", "  helm:\n    repositories:\n    - url: https://"+charts.Host+"/private\n      charts: [{name: podinfo, version: 5.0.0, values: {tag: '1.4'}}]\n"+
 		"    - url: oci://"+registry.Host+"/helm\n      charts: [{name: app, version: ^1.0.0}]\n")
 
-	source := []string{"--src-cert-dir", w.path("certificates")}
-	mirror := []string{"--dest-cert-dir", w.path("certificates")}
-	from := append(source, "-c", cfg, "--helm-renderer", renderer)
-	refused := w.gantry("plan", "-c", cfg, "--helm-renderer", renderer)
-	if refused.code != exitError || !strings.Contains(refused.stderr, "--src-cert-dir") {
-		t.Errorf("without the CA: %d\n%s", refused.code, refused.stderr)
-	}
-	if o := w.must(slices.Concat([]string{"mirror", w.docker("/direct")}, from, mirror)...); !strings.Contains(o.stdout, "/charts/app --version 1.2.0\n") {
-		t.Errorf("how the chart is installed:\n%s", o.stdout)
-	}
-	w.must(slices.Concat([]string{"mirror", "file://" + w.path("disk")}, from)...)
-	w.must(slices.Concat([]string{"mirror", "--from", "file://" + w.path("disk"), w.docker("/carried"), "--workspace", w.path("far")}, mirror)...)
-	for _, prefix := range []string{"direct/", "carried/"} {
-		for _, chart := range []string{"app:1.2.0", "podinfo:5.0.0"} {
-			name, tag, _ := strings.Cut(chart, ":")
-			got, err := registry.Client().Pull(t.Context(), prefix+"charts/"+name, tag)
-			if err != nil || name == "app" && got.Digest != pushed {
-				t.Errorf("%s%s: %v, %v", prefix, chart, got.Digest, err)
-			}
+	w.refuse(exitError, []string{"--src-cert-dir"}, "plan", "-c", cfg, "--helm-renderer", renderer)
+	w.must("mirror", "file://"+w.path("disk"), "-c", cfg, "--helm-renderer", renderer, "--src-cert-dir", w.path("certificates"))
+	o := w.must("mirror", "--from", "file://"+w.path("disk"), w.docker("/carried"), "--workspace", w.path("far"), "--dest-cert-dir", w.path("certificates"))
+	w.says(o.stdout, "/charts/app --version 1.2.0\n")
+	for _, chart := range []string{"app:1.2.0", "podinfo:5.0.0"} {
+		name, tag, _ := strings.Cut(chart, ":")
+		got, err := registry.Client().Pull(t.Context(), "carried/charts/"+name, tag)
+		if err != nil || name == "app" && got.Digest != pushed {
+			t.Errorf("%s: %v, %v", chart, got.Digest, err)
 		}
 	}
 	for name, text := range w.tree(".") {
-		if name != "auth.json" && strings.Contains(text, "Y2k6c2VjcmV0") {
+		if name != "auth.json" && strings.Contains(text, secret) {
 			t.Errorf("%s contains the password", name)
 		}
 	}

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +21,13 @@ func TestCompletion(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := "Default" // the default of the shell
+	listed := []string{"help"}
+	for _, v := range (&app{}).verbs() {
+		if v.group != "" {
+			listed = append(listed, v.name)
+		}
+	}
+	slices.Sort(listed)
 	for _, tc := range []struct {
 		typed, want, then string
 	}{
@@ -43,21 +50,26 @@ func TestCompletion(t *testing.T) {
 		{"catalog serve ", "", files},
 		{"archive list file://disk/", "file://disk/april file://disk/march", "NoSpace, NoFileComp"},
 		{"archive list -o ", "text json", "NoFileComp"},
+		// The present names are listed, and those of earlier versions are not.
+		{"", strings.Join(listed, " "), "NoFileComp"},
+		{"registry ", "doctor login logout prepare", "NoFileComp"},
+		{"cluster ", "operator resources", "NoFileComp"},
+		{"plan e", "explain", "NoSpace, NoFileComp"},
+		{"archive s", "serve", "NoFileComp"},
+		{"release g", "graph", "NoFileComp"},
+		{"mirror --sin", "", "NoFileComp"},
+		{"mirror --bas", "--base", "NoFileComp"},
 		{"graph -o ", "svg mermaid dot json text", "NoFileComp"},
 	} {
-		args := append([]string{"__completeNoDesc"}, strings.Split(tc.typed, " ")...)
-		var stdout, stderr bytes.Buffer
-		if code := run(args, &stdout, &stderr); code != exitOK {
-			t.Errorf("%s: %d %s", tc.typed, code, &stderr)
-		}
-		lines := strings.Fields(stdout.String())
+		o := runGantry(t, "", append([]string{"__completeNoDesc"}, strings.Split(tc.typed, " ")...)...)
+		lines := strings.Fields(o.stdout)
 		got := lines[:max(len(lines)-1, 0)] // the last line is the directive, as a number
 		if diff := cmp.Diff(strings.Fields(tc.want), append([]string{}, got...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.typed, diff)
 		}
 		then := "ShellCompDirective" + strings.ReplaceAll(tc.then, ", ", ", ShellCompDirective")
-		if !strings.HasSuffix(strings.TrimSpace(stderr.String()), ": "+then) {
-			t.Errorf("%s: %s, want %s", tc.typed, &stderr, then)
+		if !strings.HasSuffix(strings.TrimSpace(o.stderr), ": "+then) || o.code != exitOK {
+			t.Errorf("%s: %d %s, want %s", tc.typed, o.code, o.stderr, then)
 		}
 	}
 }

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -45,9 +43,8 @@ func TestEarlierCommands(t *testing.T) {
 		if missing := missingFlags(c, strings.Fields(flags), values); len(missing) > 0 {
 			t.Errorf("%s does not have %q", path, missing)
 		}
-		var out bytes.Buffer
-		if code := run(append(strings.Fields(path)[1:], "--help"), &out, &out); code != exitOK || !strings.Contains(out.String(), "\nUsage:\n  "+path) {
-			t.Errorf("%s --help: %d\n%s", path, code, &out)
+		if o := runGantry(t, "", append(strings.Fields(path)[1:], "--help")...); o.code != exitOK || !strings.Contains(o.stdout, "\nUsage:\n  "+path) {
+			t.Errorf("%s --help: %d\n%s", path, o.code, o.stdout)
 		}
 		now := nameNow(a, path)
 		if now == path || now == "gantry prune" {
@@ -135,53 +132,14 @@ func TestEarlierNames(t *testing.T) {
 		{"delete --delete-yaml-file", "prune --list", "plan.json docker://mirror.example.com", exitUsage},
 		{"delete --generate -c", "prune -c", "plan.json docker://mirror.example.com", exitUsage},
 	} {
-		type outcome struct {
-			Code           int
-			Stdout, Stderr string
-		}
 		ran := func(command string) outcome {
-			var stdout, stderr bytes.Buffer
-			env := map[string]string{"HOME": t.TempDir()}
-			code := (&app{stdout: &stdout, stderr: &stderr, env: env}).run(strings.Fields(command + " " + tc.args))
-			return outcome{code, stdout.String(), strings.ReplaceAll(stderr.String(), "gantry "+tc.now, "gantry "+tc.earlier)}
+			o := asking{t, map[string]string{"HOME": t.TempDir()}}.gantry(strings.Fields(command + " " + tc.args)...)
+			o.stderr = strings.ReplaceAll(o.stderr, "gantry "+tc.now, "gantry "+tc.earlier)
+			return o
 		}
 		earlier, now := ran(tc.earlier), ran(tc.now)
-		if diff := cmp.Diff(earlier, now); diff != "" {
-			t.Errorf("gantry %s %s, and as gantry %s (-earlier +now):\n%s", tc.earlier, tc.args, tc.now, diff)
-		}
-		if earlier.Code != tc.code || earlier.Stdout+earlier.Stderr == "" {
-			t.Errorf("gantry %s %s ended with %d, want %d\n%s%s", tc.earlier, tc.args, earlier.Code, tc.code, earlier.Stdout, earlier.Stderr)
-		}
-	}
-}
-
-// TestEarlierNamesAreNotListed checks that completion and help list the present names only.
-func TestEarlierNamesAreNotListed(t *testing.T) {
-	listed := []string{"help"}
-	for _, v := range (&app{}).verbs() {
-		if v.group != "" {
-			listed = append(listed, v.name)
-		}
-	}
-	slices.Sort(listed)
-	for typed, want := range map[string]string{
-		"":             strings.Join(listed, " "),
-		"registry ":    "doctor login logout prepare",
-		"cluster ":     "operator resources",
-		"plan e":       "explain",
-		"archive s":    "serve",
-		"release g":    "graph",
-		"mirror --sin": "",
-		"mirror --rea": "",
-		"mirror --bas": "--base",
-	} {
-		var stdout, stderr bytes.Buffer
-		if code := run(append([]string{"__completeNoDesc"}, strings.Split(typed, " ")...), &stdout, &stderr); code != exitOK {
-			t.Errorf("%q: %d %s", typed, code, &stderr)
-		}
-		lines := strings.Fields(stdout.String())
-		if got := strings.Join(lines[:len(lines)-1], " "); got != want { // the last line is the directive
-			t.Errorf("%q completes to %q, want %q", typed, got, want)
+		if earlier != now || earlier.code != tc.code || earlier.stdout+earlier.stderr == "" {
+			t.Errorf("gantry %s %s ended with %+v, as gantry %s with %+v, want %d", tc.earlier, tc.args, earlier, tc.now, now, tc.code)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -113,25 +112,6 @@ func (w *fixture) process(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = w.environ()
 	return cmd
-}
-
-// interruptible returns a function that sends a program the signal of Ctrl-C, which the handlers of a registry may
-// call while it runs, and one that runs it.
-func interruptible(cmd *exec.Cmd) (interrupt func(), run func() error) {
-	started := make(chan struct{}) // cmd.Process is set
-	interrupt = func() {
-		<-started
-		_ = cmd.Process.Signal(syscall.SIGINT)
-	}
-	run = func() error {
-		err := cmd.Start()
-		close(started)
-		if err != nil {
-			return err
-		}
-		return cmd.Wait()
-	}
-	return interrupt, run
 }
 
 func withoutResponse(do func()) registrytest.Action { return mirrortest.WithoutResponse(do) }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,22 +12,15 @@ import (
 
 // TestOutputIsAFormat checks that every command takes -o, and as a format.
 func TestOutputIsAFormat(t *testing.T) {
-	var walk func(c *cobra.Command)
-	walk = func(c *cobra.Command) {
-		if c.Name() == "completion" || c.Hidden {
+	eachCommand(func(c *cobra.Command) {
+		if strings.Contains(c.CommandPath(), " completion") || c.Hidden {
 			return
 		}
-		_ = c.InheritedFlags() // adds them to Flags
+		_ = c.ParseFlags(nil) // adds those of the commands above it
 		if f := c.Flags().ShorthandLookup("o"); f == nil || f.Name != "output" || !strings.Contains(f.Usage, "format") && !strings.Contains(f.Usage, "address") {
 			t.Errorf("%s: -o is %+v", c.CommandPath(), f)
 		}
-		for _, below := range c.Commands() {
-			walk(below)
-		}
-	}
-	root := (&app{}).command(everyVerb)
-	_ = root.ParseFlags(nil)
-	walk(root)
+	})
 }
 
 // TestFormatOrFile checks -o of the verbs where earlier versions took a file.
@@ -79,9 +71,8 @@ func TestGivenTwice(t *testing.T) {
 		"plan -c a.yaml -c b.yaml", "mirror -c a.yaml --config b.yaml file://x", "mirror --plan a --plan b file://x", "explain -c a -c b x", "plan --lock a --lock b",
 		"list releases --channel stable-4.20 --channel fast-4.20", "check --plan a --plan a", "catalog filter -c a -c b", "archive extract file://x --to a --to b",
 	} {
-		var stdout, stderr bytes.Buffer
-		if code := run(strings.Fields(args), &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), "given twice") || stdout.Len() > 0 {
-			t.Errorf("gantry %s: %d\n%s%s", args, code, stdout.String(), stderr.String())
+		if o := runGantry(t, "", strings.Fields(args)...); o.code != exitUsage || !strings.Contains(o.stderr, "given twice") || o.stdout != "" {
+			t.Errorf("gantry %s: %d\n%s%s", args, o.code, o.stdout, o.stderr)
 		}
 	}
 }
@@ -112,24 +103,17 @@ func TestArchivesFlag(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, verb := range []string{"mirror", "verify"} {
-		var stdout, stderr bytes.Buffer
-		run([]string{verb, "--from", fileScheme + dir, "--workspace", t.TempDir(), "docker://127.0.0.1:1"}, &stdout, &stderr)
-		if !strings.Contains(stderr.String(), "there is none: there are no volumes") {
-			t.Errorf("%s --from %q: %s", verb, dir, stderr.String())
+		if o := runGantry(t, "", verb, "--from", fileScheme+dir, "--workspace", t.TempDir(), "docker://127.0.0.1:1"); !strings.Contains(o.stderr, "there is none: there are no volumes") {
+			t.Errorf("%s --from %q: %s", verb, dir, o.stderr)
 		}
 	}
 }
 
 func TestVersionFlag(t *testing.T) {
-	outputs := map[string]string{}
-	for _, args := range []string{"--version", "version", "--version -o json", "version -o json"} {
-		var stdout, stderr bytes.Buffer
-		if code := run(strings.Fields(args), &stdout, &stderr); code != exitOK || stderr.Len() > 0 {
-			t.Errorf("gantry %s: %d %s", args, code, stderr.String())
+	for flag, verb := range map[string]string{"--version": "version", "--version -o json": "version -o json"} {
+		of, o := runGantry(t, "", strings.Fields(flag)...), runGantry(t, "", strings.Fields(verb)...)
+		if of != o || o.code != exitOK || o.stderr != "" || !strings.Contains(o.stdout, "gantry") && !strings.Contains(o.stdout, "version") {
+			t.Errorf("%s: %+v, %s: %+v", flag, of, verb, o)
 		}
-		outputs[args] = stdout.String()
-	}
-	if !strings.HasPrefix(outputs["--version"], "gantry ") || outputs["--version"] != outputs["version"] || outputs["--version -o json"] != outputs["version -o json"] {
-		t.Errorf("%q", outputs)
 	}
 }

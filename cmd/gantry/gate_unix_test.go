@@ -3,17 +3,11 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
-	"os/exec"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/plan/gates"
 )
 
 // program writes a script that is run as a gate.
@@ -53,79 +47,4 @@ esac`)
 	lock := w.path("plan.json")
 	w.must("plan", "-c", w.config("small.yaml", storeOnly), "--lock", lock)
 	w.refuse(exitPartial, []string{"CVE-2026-1"}, "mirror", "--plan", lock, w.docker("/p"), "--gate", scan)
-}
-
-// TestInterruptedGate checks that an interrupted run ends its gates at once.
-func TestInterruptedGate(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t, registrytest.Options{})
-	small, pid := w.config("small.yaml", storeOnly), w.path("pid")
-	slow := w.program("slow.sh", "echo $$ > "+pid+".tmp; mv "+pid+".tmp "+pid+"; sleep 60 & wait")
-	cmd := w.process(t.Context(), "mirror", "-c", small, w.docker("/a"), "--gate", slow, "--gate-parallel", "1", "--workspace", w.path("workspace"))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	waitForFile(t, pid)
-	text := strings.TrimSpace(w.read("pid"))
-	began := time.Now()
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	if code, took := cmd.ProcessState.ExitCode(), time.Since(began); code != exitInterrupted || took > endTime {
-		t.Errorf("it ended with %d after %s", code, took)
-	}
-	group, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for end := time.Now().Add(endTime); syscall.Kill(-group, 0) == nil && !zombies(group); time.Sleep(20 * time.Millisecond) { //nolint:forbidigo // a test waits for a process
-		if time.Now().After(end) {
-			t.Fatal("processes of the gate run")
-		}
-	}
-}
-
-// waitForFile waits until a file exists.
-func waitForFile(t *testing.T, file string) {
-	t.Helper()
-	for end := time.Now().Add(2 * endTime); ; time.Sleep(20 * time.Millisecond) { //nolint:forbidigo // a test waits for a process
-		if _, err := os.Stat(file); err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s is missing", file)
-		}
-	}
-}
-
-// zombies reports whether all processes of a group ended and only wait for their parent.
-func zombies(group int) bool {
-	out, err := exec.Command("ps", "-o", "stat=", "-g", strconv.Itoa(group)).Output()
-	if err != nil {
-		return false
-	}
-	for _, stat := range strings.Fields(string(out)) {
-		if !strings.HasPrefix(stat, "Z") {
-			return false
-		}
-	}
-	return true
-}
-
-// readQuestions reads what a script was asked.
-func readQuestions(t *testing.T, file string) (all []gates.GateImage) {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		var q gates.GateImage
-		if err := json.Unmarshal([]byte(line), &q); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, q)
-	}
-	return all
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -27,30 +26,15 @@ type gotManifest struct {
 // get returns a manifest, nil if the registry does not have it.
 func get(t *testing.T, from *rt.Server, repository, name string) *gotManifest {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, from.URL()+"/v2/"+repository+"/manifests/"+name, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, accept := range []string{ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex, "application/vnd.docker.distribution.manifest.v2+json", "application/vnd.docker.distribution.manifest.list.v2+json"} {
-		req.Header.Add("Accept", accept)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if resp.StatusCode == http.StatusNotFound {
+	status, header, raw := rawRequest(t, http.MethodGet, from.URL()+"/v2/"+repository+"/manifests/"+name)
+	if status == http.StatusNotFound {
 		return nil
 	}
 	m := &gotManifest{digest: digest.FromBytes(raw), raw: raw}
-	if err := json.Unmarshal(raw, m); err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s of %s: %s %v", name, repository, resp.Status, err)
+	if err := json.Unmarshal(raw, m); err != nil || status != http.StatusOK {
+		t.Fatalf("%s of %s: %d %v", name, repository, status, err)
 	}
-	m.MediaType = resp.Header.Get("Content-Type")
+	m.MediaType = header.Get("Content-Type")
 	return m
 }
 

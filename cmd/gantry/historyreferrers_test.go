@@ -104,13 +104,8 @@ func (h *history) refer() {
 // erase deletes a manifest of the source.
 func (h *history) erase(repository string, d digest.Digest) {
 	h.t.Helper()
-	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodDelete, h.source.URL()+"/v2/"+repository+"/manifests/"+d.String(), http.NoBody)
-	h.check(err)
-	resp, err := http.DefaultClient.Do(req)
-	h.check(err)
-	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusAccepted {
-		h.t.Fatalf("deleting %s@%s of the source: %s", repository, d, resp.Status)
+	if status, _, body := rawRequest(h.t, http.MethodDelete, h.source.URL()+"/v2/"+repository+"/manifests/"+d.String()); status != http.StatusAccepted {
+		h.t.Fatalf("deleting %s@%s of the source: %d\n%s", repository, d, status, body)
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
-
-	"github.com/gantry-mirror/gantry/cmd/gantry/internal/ocmirror"
 )
 
 // TestBlobsFlag checks what --blobs and the flags that it replaces set, and contradictions.
@@ -148,26 +146,6 @@ func TestBaseFlag(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", args, diff)
-		}
-	}
-}
-
-// TestMergedFlagsOfOCMirror checks that the flags of oc mirror that have become values of others keep
-// their meaning under its name.
-func TestMergedFlagsOfOCMirror(t *testing.T) {
-	t.Parallel()
-	root := (&app{}).command(everyVerb)
-	for args, want := range map[string]string{
-		"-c x.yaml --v2 --since 2026-10-01 file://disk": "--since",
-		"-c x.yaml --ignore-history file://disk":        "--full",
-	} {
-		to, err := ocmirror.Translate(strings.Fields(args), ocmirror.Options{Name: "oc-mirror", Flags: flagsOf(root)})
-		if err != nil || !strings.Contains(strings.Join(to.Args, " "), want) {
-			t.Errorf("%s: %q, %v", args, to.Args, err)
-			continue
-		}
-		if c, rest, err := root.Find(to.Args); err != nil || c.ParseFlags(rest) != nil {
-			t.Errorf("%s: %q is not a command line: %v", args, to.Args, err)
 		}
 	}
 }

@@ -85,6 +85,9 @@ func TestOcMirrorScripts(t *testing.T) {
 		{`grep -o '✓.*' work/working-dir/logs/oc-mirror-*.log; grep -c ERROR work/working-dir/logs/oc-mirror-*.log`, "✓ 1 / 1 additional images mirrored successfully\n0\n"},
 		{`oc-mirror -c absent.yaml --workspace file://direct docker://$R/y --v2 2>/dev/null | grep -c '✗ 1 / 2 additional images mirrored: Some additional images failed'; ls direct/working-dir/logs | sed -E 's/[0-9]+/N/g'; grep -c ERROR direct/working-dir/logs/oc-mirror-*.log`, "1\nmirroring_errors_N_N.txt\noc-mirror-N_N.log\n1\n"},
 		{`oc-mirror -c isc.yaml --workspace file://direct docker://$R/z --v2 --output json 2>/dev/null | head -c 12`, `{"version":1`},
+		{`ls work/gantry-000001.json work/working-dir/plans/isc.json direct/working-dir/cluster-resources/itms-oc-mirror.yaml`,
+			"direct/working-dir/cluster-resources/itms-oc-mirror.yaml\nwork/gantry-000001.json\nwork/working-dir/plans/isc.json\n"},
+		{`oc-mirror -c isc.yaml --from work docker://$R/d2m --v2 2>/dev/null | grep -c 'additional images mirrored successfully'; ls work/working-dir/cluster-resources/*.yaml`, "1\nwork/working-dir/cluster-resources/itms-oc-mirror.yaml\n"},
 		// Deletion: the list, what it deletes, and the list again.
 		{`oc-mirror delete --generate --config disc.yaml --workspace file://direct docker://$R/z --v2 2>/dev/null > out; grep -c 'Generating delete file...' out; awk '/file created/{print $5}' out | sed 's#.*direct#direct#'; tail -1 out | cut -d: -f4`,
 			"1\ndirect/working-dir/delete\n \U0001F44B Goodbye, thank you for using oc-mirror\n"},

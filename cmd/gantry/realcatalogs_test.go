@@ -1,18 +1,13 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -217,92 +212,6 @@ func (w *fixture) pullAll(prefix string, catalogs []string) []registrytest.Verif
 		}
 		w.t.Logf("%s: %d bundles, %d images pulled", place(c), len(v.Bundles), len(v.Pulled))
 		all = append(all, v)
-	}
-	return all
-}
-
-// TestRealCatalogWithMissingImages checks catalogs with images that the vendor has withdrawn, both
-// directly and with a disk: the other images are copied, the incomplete catalog is withheld, and
-// the exit status reports it.
-func TestRealCatalogWithMissingImages(t *testing.T) {
-	t.Parallel()
-	const missing = 3
-	w := realFixture(t, []string{"eda-k8s-operator", "kube-green", "external-dns-operator"}, "-missing", strconv.Itoa(missing))
-	isc, disk := w.config("real.yaml", "  operators:\n  - catalog: "+realIndex+"\n    full: true\n"), "file://"+w.path("disk")
-	have, lack := w.lines("real/images.txt"), w.lines("real/missing.txt")
-	if len(lack) < missing {
-		t.Fatalf("rehost left out %d images, want %d", len(lack), missing)
-	}
-
-	plan := w.gantry("plan", "-c", isc, "--output", "json")
-	var planned struct {
-		Plan struct{ Missing []struct{ Source string } }
-	}
-	if err := json.Unmarshal([]byte(plan.stdout), &planned); err != nil || plan.code != exitPartial || len(planned.Plan.Missing) != len(lack) {
-		t.Errorf("the plan ended with %d, lists %d images as missing, want %d and %d: %v", plan.code, len(planned.Plan.Missing), exitPartial, len(lack), err)
-	}
-	for _, way := range []struct {
-		name, prefix string
-		args         []string
-	}{
-		{"directly", "direct", []string{"-c", isc, w.docker("/direct")}},
-		{"to disk", "", []string{"-c", isc, disk}},
-		{"from disk", "carried", []string{"--from", disk, w.docker("/carried")}},
-	} {
-		o := w.gantry(append([]string{"mirror"}, way.args...)...)
-		if o.code != exitPartial {
-			t.Errorf("%s: ended with %d, want %d\n%s%s", way.name, o.code, exitPartial, o.stdout, o.stderr)
-		}
-		for _, line := range lack {
-			if !strings.Contains(o.stderr, "not mirrored: "+line[1]) {
-				t.Errorf("%s: %s is not named:\n%s", way.name, line[1], o.stderr)
-			}
-		}
-		if n := strings.Count(o.stderr, "not mirrored: "); n != len(lack) {
-			t.Errorf("%s: %d images are named, want %d", way.name, n, len(lack))
-		}
-		// The archive contains the catalog. It is withheld when the archive is imported.
-		if way.prefix == "" {
-			continue
-		}
-		if !strings.Contains(o.stderr, "withheld: catalog "+realIndex+", which names "+strconv.Itoa(len(lack))+" images") {
-			t.Errorf("%s: the catalog is not reported as withheld:\n%s", way.name, o.stderr)
-		}
-		client := w.mirror.Client()
-		if _, err := client.Pull(t.Context(), way.prefix+"/redhat/redhat-operator-index", "v4.18"); err == nil {
-			t.Errorf("%s: the catalog was published", way.name)
-		}
-		for _, line := range have {
-			ref, err := reference.Parse(line[1])
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := client.Pull(t.Context(), way.prefix+"/"+ref.Path, ref.Identifier()); err != nil {
-				t.Errorf("%s: %v", way.name, err)
-			}
-		}
-	}
-	// If the configuration blocks the missing images, the catalog is published.
-	var block strings.Builder
-	for _, line := range lack {
-		fmt.Fprintf(&block, "  - name: ^%s$\n", regexp.QuoteMeta(line[1]))
-	}
-	w.must("mirror", "-c", w.config("blocked.yaml", "  operators:\n  - catalog: "+realIndex+"\n    full: true\n  blockedImages:\n"+block.String()), w.docker("/direct"))
-	if _, err := w.mirror.Client().Pull(t.Context(), "direct/redhat/redhat-operator-index", "v4.18"); err != nil {
-		t.Errorf("with the images blocked: %v", err)
-	}
-}
-
-// lines reads a file of tab-separated lines.
-func (w *fixture) lines(name string) [][]string {
-	w.t.Helper()
-	text, err := os.ReadFile(w.path(name))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	var all [][]string
-	for line := range strings.Lines(string(text)) {
-		all = append(all, strings.Split(strings.TrimSuffix(line, "\n"), "\t"))
 	}
 	return all
 }

@@ -12,7 +12,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -274,57 +273,5 @@ func strict(s *jsonschema.Schema) {
 		if c != nil {
 			strict(c)
 		}
-	}
-}
-
-func TestSchemaMaker(t *testing.T) {
-	type inner struct {
-		A int    `json:"a"`
-		B []byte `json:"b,omitempty"`
-	}
-	type Base struct {
-		Shared string `json:"shared"`
-	}
-	type node struct {
-		Base
-		*inner
-		Next  *node             `json:"next,omitempty"`
-		Maps  map[string]bool   `json:"maps"`
-		Times time.Time         `json:"time,omitzero"`
-		Any   any               `json:"any"`
-		Not   string            `json:"-"`
-		Names map[string]string `json:"names,omitempty"`
-	}
-	s, err := makeSchema("x", reflect.TypeFor[node](), nil, map[string]string{}, map[string]bool{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	strict(s)
-	r, err := s.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for text, want := range map[string]bool{
-		`{"shared":"s","maps":null,"any":3}`:                                                 true,
-		`{"shared":"s","maps":{"x":true},"any":null,"next":{"shared":"","maps":{},"any":1}}`: true,
-		`{"maps":{},"any":1}`:                                   false, // without shared
-		`{"shared":"s","maps":{"x":1},"any":1}`:                 false,
-		`{"shared":"s","maps":{},"any":1,"a":"text"}`:           false,
-		`{"shared":"s","maps":{},"any":1,"next":null}`:          false, // omitempty
-		`{"shared":"s","maps":{},"any":1,"other":1}`:            false,
-		`{"shared":"s","maps":{},"any":1,"next":{"maps":{}}}`:   false,
-		`{"shared":"s","maps":{},"any":1,"names":{"a":"text"}}`: true,
-	} {
-		var v any
-		if err := json.Unmarshal([]byte(text), &v); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Validate(v); (err == nil) != want {
-			t.Errorf("%s: %v, want accepted %v", text, err, want)
-		}
-	}
-	type custom struct{ json.Marshaler }
-	if _, err := makeSchema("x", reflect.TypeFor[struct{ C custom }](), nil, nil, map[string]bool{}); err == nil {
-		t.Error("a type with MarshalJSON got a schema")
 	}
 }

@@ -2,9 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -159,48 +158,31 @@ func (w *scriptFixture) holds(ts *testscript.TestScript, neg bool, args []string
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: holds PREFIX")
 	}
-	var all struct{ Repositories []string }
-	ts.Check(w.get("_catalog?n=1000&last="+args[0], &all)) // after the prefix in alphabetical order
+	all, err := w.mirror.Repositories(args[0])
+	ts.Check(err)
+	slices.SortFunc(all, func(a, b registrytest.Repository) int { // by folders
+		return slices.Compare(strings.Split(a.Name, "/"), strings.Split(b.Name, "/"))
+	})
 	var lines []string
-	for _, repository := range all.Repositories {
-		if !strings.HasPrefix(repository, args[0]+"/") || strings.HasSuffix(repository, "gantry-lease") {
+	for _, r := range all {
+		if strings.HasSuffix(r.Name, "gantry-lease") {
 			continue
 		}
-		var tagged struct{ Tags []string }
-		ts.Check(w.get(repository+"/tags/list", &tagged))
-		slices.Sort(tagged.Tags)
-		for _, tag := range tagged.Tags {
+		for _, tag := range slices.Sorted(maps.Keys(r.Tags)) {
 			if hex, ok := strings.CutSuffix(tag, ".image"); ok && strings.HasPrefix(tag, "sha256-") && len(hex) == len("sha256-")+64 {
 				tag = tag[:len("sha256-")+12] + "...image"
 			}
-			if at := strings.LastIndexByte(tag, '.'); strings.HasSuffix(repository, "image-sets") && len(tag)-at == 13 {
+			if at := strings.LastIndexByte(tag, '.'); strings.HasSuffix(r.Name, "image-sets") && len(tag)-at == 13 {
 				tag = tag[:at] + "..." // digits of a digest
 			}
-			lines = append(lines, repository+":"+tag)
+			lines = append(lines, r.Name+":"+tag)
 		}
 	}
 	if len(lines) == 0 {
 		lines = []string{"nothing"}
 	}
-	_, err := fmt.Fprintln(ts.Stdout(), strings.Join(lines, "\n"))
+	_, err = fmt.Fprintln(ts.Stdout(), strings.Join(lines, "\n"))
 	ts.Check(err)
-}
-
-// get decodes a JSON response of the mirror.
-func (w *scriptFixture) get(path string, into any) error {
-	resp, err := http.Get("http://" + w.mirror.Host + "/v2/" + path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", resp.Status, text)
-	}
-	return json.Unmarshal(text, into)
 }
 
 // pull implements the command pull.

@@ -231,15 +231,6 @@ func TestRemoveSignatures(t *testing.T) {
 	}
 }
 
-// change replaces a text in a file.
-func (w *fixture) change(file, old, with string) {
-	w.t.Helper()
-	text := strings.Replace(readText(w.t, file), old, with, 1)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil || !strings.Contains(text, with) {
-		w.t.Fatalf("%s has no %q: %v", file, old, err)
-	}
-}
-
 func readText(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)

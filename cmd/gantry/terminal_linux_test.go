@@ -106,26 +106,6 @@ func TestPromptForDisks(t *testing.T) {
 	m.verify("late", acme, 4)
 }
 
-// TestPromptForAnotherArchive answers the prompt with the folder of an archive that is newer than
-// the imported one.
-func TestPromptForAnotherArchive(t *testing.T) {
-	t.Parallel()
-	m := newArchiveSeries(t)
-	m.isc[3] = m.isc[1]
-	m.writeMonth(1)
-	m.writeMonth(2)
-	m.writeMonth(3)
-	file := m.path("site.json")
-	o := m.answered([]string{m.disks[3], m.disks[1]}, append(m.importArgs("site", 2), "--write-receipt", file)...)
-	if o.code != exitOK {
-		t.Fatalf("it ended with %d\n%s", o.code, o.stderr)
-	}
-	m.verify("site", acme, 4)
-	if r := m.readReceipt(file); len(r.Sets) != 1 || r.Sets[0].Sequence != 2 {
-		t.Errorf("sequence 2 was imported, and the receipt has %v", r.Sets)
-	}
-}
-
 // TestColorsOnATerminal checks that problems get color on a terminal only, that NO_COLOR and
 // TERM=dumb switch it off, and that the width of the terminal is known.
 func TestColorsOnATerminal(t *testing.T) {

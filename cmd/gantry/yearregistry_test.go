@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -41,19 +42,10 @@ func rawRequest(t *testing.T, method, url string) (status int, header http.Heade
 		t.Fatal(err)
 	}
 	body, err = io.ReadAll(response.Body)
-	if err = joined(err, response.Body.Close()); err != nil {
+	if err = errors.Join(err, response.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return response.StatusCode, response.Header, body
-}
-
-func joined(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // A rawReader reads manifests of a registry, each digest once.
@@ -110,40 +102,6 @@ func storedManifests(t *testing.T, s *registrytest.Server, prefix string) map[st
 		}
 	}
 	return all
-}
-
-// collectGarbage removes the blobs that no manifest of their repository refers to, as a registry does that
-// is stopped for it. It returns how many it removed.
-func (w *fixture) collectGarbage(prefix string) (removed int) {
-	w.t.Helper()
-	list, err := w.mirror.Repositories(prefix)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	reader := &rawReader{url: w.mirror.URL(), read: map[string]*rawManifest{}}
-	for _, r := range list {
-		used := map[string]bool{}
-		for _, d := range r.Manifests {
-			m := reader.manifest(w.t, r.Name, d.String())
-			if m == nil {
-				w.t.Fatalf("%s@%s is stored and cannot be read", r.Name, d)
-			}
-			for _, b := range append(m.Layers, m.Config) {
-				used[b.Digest] = true
-			}
-		}
-		for _, b := range r.Blobs {
-			if used[b.String()] {
-				continue
-			}
-			status, _, body := rawRequest(w.t, http.MethodDelete, w.mirror.URL()+"/v2/"+r.Name+"/blobs/"+b.String())
-			if status != http.StatusAccepted {
-				w.t.Fatalf("deleting blob %s of %s: %d\n%s", b, r.Name, status, body)
-			}
-			removed++
-		}
-	}
-	return removed
 }
 
 // without returns what is in a and not in b, sorted.

@@ -2,14 +2,9 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"testing/fstest"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -19,16 +14,14 @@ import (
 // to week.
 type weeklyPackage struct {
 	name    string
-	first   string // the olm.package, as YAML
-	channel map[string]any
 	bundles []weeklyBundle // the oldest first; each replaces the one before
 }
 
 type weeklyBundle struct {
 	name   string
 	text   string // the olm.bundle, as YAML
+	entry  string // of the channel, as YAML
 	images []string
-	entry  any // of the channel
 }
 
 // window returns which bundles the package has in a week: a few of the newest of that time. Some weeks,
@@ -51,91 +44,25 @@ func (p *weeklyPackage) window(week int) []weeklyBundle {
 }
 
 // weeklyCatalog is the text of the catalog in a week.
-func weeklyCatalog(t *testing.T, packages []*weeklyPackage, week int) fstest.MapFS {
-	t.Helper()
+func weeklyCatalog(packages []*weeklyPackage, week int) fstest.MapFS {
 	catalog := fstest.MapFS{}
 	for _, p := range packages {
-		var entries []any
-		texts := []string{p.first, ""}
+		text := "schema: olm.package\nname: " + p.name + "\ndefaultChannel: stable\n---\nschema: olm.channel\nname: stable\npackage: " + p.name + "\nentries:\n"
 		for _, b := range p.window(week) {
-			entries = append(entries, b.entry)
-			texts = append(texts, b.text)
+			text += b.entry
 		}
-		p.channel["entries"] = entries
-		channel, err := yaml.Marshal(p.channel)
-		if err != nil {
-			t.Fatal(err)
+		for _, b := range p.window(week) {
+			text += "---\n" + b.text
 		}
-		texts[1] = string(channel)
-		catalog[p.name+"/catalog.yaml"] = &fstest.MapFile{Data: []byte(strings.Join(texts, "\n---\n"))}
+		catalog[p.name+"/catalog.yaml"] = &fstest.MapFile{Data: []byte(text)}
 	}
 	return catalog
-}
-
-// readWeeklyPackage reads a real package, whose only channel is linear.
-func readWeeklyPackage(t *testing.T, file string) *weeklyPackage {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &weeklyPackage{name: filepath.Base(filepath.Dir(file))}
-	bundles := map[string]weeklyBundle{}
-	for doc := range strings.SplitSeq(string(text), "\n---\n") {
-		var meta struct {
-			Schema, Name, Image string
-			RelatedImages       []struct{ Image string }
-		}
-		if err := yaml.Unmarshal([]byte(doc), &meta); err != nil {
-			t.Fatal(err)
-		}
-		switch meta.Schema {
-		case "olm.package":
-			p.first = doc
-		case "olm.channel":
-			if err := yaml.Unmarshal([]byte(doc), &p.channel); err != nil {
-				t.Fatal(err)
-			}
-		case "olm.bundle":
-			b := weeklyBundle{name: meta.Name, text: doc, images: []string{meta.Image}}
-			for _, img := range meta.RelatedImages {
-				if img.Image != "" {
-					b.images = append(b.images, img.Image)
-				}
-			}
-			bundles[meta.Name] = b
-		}
-	}
-	entries, _ := p.channel["entries"].([]any)
-	next := map[string]map[string]any{} // by what it replaces
-	for _, e := range entries {
-		entry, _ := e.(map[string]any)
-		replaces, _ := entry["replaces"].(string)
-		if bundles[replaces].name == "" {
-			replaces = ""
-		}
-		next[replaces] = entry
-	}
-	for at := ""; next[at] != nil; {
-		entry := next[at]
-		at, _ = entry["name"].(string)
-		b := bundles[at]
-		b.entry = entry
-		p.bundles = append(p.bundles, b)
-	}
-	if len(p.bundles) < 8 {
-		t.Fatalf("%s has %d bundles in a line", file, len(p.bundles))
-	}
-	return p
 }
 
 // inventWeeklyPackage pushes the images of an invented package to the source.
 func (w *fixture) inventWeeklyPackage(name string, versions int) *weeklyPackage {
 	w.t.Helper()
-	p := &weeklyPackage{
-		name: name, first: "schema: olm.package\nname: " + name + "\ndefaultChannel: stable\n",
-		channel: map[string]any{"schema": "olm.channel", "name": "stable", "package": name},
-	}
+	p := &weeklyPackage{name: name}
 	push := func(repository string, content registrytest.Content, err error) string {
 		if err != nil {
 			w.t.Fatal(err)
@@ -154,11 +81,10 @@ func (w *fixture) inventWeeklyPackage(name string, versions int) *weeklyPackage 
 		b.images = append(b.images, push("weekly/"+name, index, err))
 		shared, err := registrytest.Index(fmt.Sprint(name, "shared", i/4))
 		b.images = append(b.images, push("weekly/base", shared, err))
-		entry := map[string]any{"name": b.name}
+		b.entry = "- name: " + b.name + "\n"
 		if i > 0 {
-			entry["replaces"] = p.bundles[i-1].name
+			b.entry += "  replaces: " + p.bundles[i-1].name + "\n"
 		}
-		b.entry = entry
 		b.text = fmt.Sprintf("schema: olm.bundle\nname: %s\npackage: %s\nimage: %s\nproperties:\n- type: olm.package\n  value: {packageName: %s, version: %s}\nrelatedImages:\n", b.name, name, b.images[0], name, version)
 		for _, img := range b.images {
 			b.text += "- {name: '', image: '" + img + "'}\n"

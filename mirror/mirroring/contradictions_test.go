@@ -39,6 +39,9 @@ func TestContradictions(t *testing.T) {
 		"two bases":           {Options{Selection: config, Destination: disk, ArchiveOptions: ArchiveOptions{Since: Since{Sequence: 2}, Receipts: []string{"r.json"}}}, "Options.Since and Options.Receipts both set what the archive omits"},
 		"two policies":        {Options{Selection: config, Destination: registry, Format: cluster.Format{ICSP: true, MirrorSourcePolicy: "NeverContactSource"}}, "Options.ICSP cannot be combined with Options.MirrorSourcePolicy, which ImageContentSourcePolicies do not have"},
 		"a shard with prune":  {Options{PlanOptions: PlanOptions{Plan: "plan.json", Sharding: Sharding{Shard: plan.Shard{Index: 1, Count: 2}}}, Destination: registry, RegistryOptions: RegistryOptions{Prune: true}}, "Options.Prune cannot be combined with Options.Shard"},
+		"a shard at the end":  {Options{PlanOptions: PlanOptions{Plan: "plan.json", Sharding: Sharding{Shard: plan.Shard{Index: 1, Count: 2}, Finish: 2}}, Destination: registry}, "Options.Shard cannot be combined with Options.Finish"},
+		"shards of nothing":   {Options{Selection: config, PlanOptions: PlanOptions{Sharding: Sharding{Finish: 2}}, Destination: registry}, "Options.Shard and Options.Finish require Options.Plan"},
+		"shards on a disk":    {Options{PlanOptions: PlanOptions{Plan: "plan.json", Sharding: Sharding{Finish: 2}}, Destination: disk}, "Options.Shard and Options.Finish are for docker:// destinations"},
 	} {
 		err := tc.o.Check()
 		switch {

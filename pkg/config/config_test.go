@@ -185,3 +185,36 @@ func TestFromMirror(t *testing.T) {
 		mirrortest.Refused(t, err, advice.Input, words)
 	}
 }
+
+// TestFromArchiveOfAllKinds makes configurations from an archive with releases, files and tags that rules selected.
+func TestFromArchiveOfAllKinds(t *testing.T) {
+	t.Parallel()
+	p := mirrortest.SmallPlatform(t)
+	for _, tag := range []string{"v1.0.0", "v1.1.0", "v1.2.0"} {
+		img, err := registrytest.Index(tag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Push("quay.io/tools/app:"+tag, img)
+	}
+	file := p.Write("install.sh", "#!/bin/sh\n")
+	disk := p.Exported(p.Config("all.yaml", "  platform:\n    graph: true\n    channels: [{name: fast-4.20, from: [4.20.1]}]\n  additionalImages:\n"+
+		"  - name: quay.io/tools/app\n    tags: {semver: '>=1', newest: 2}\n    targetRepo: lab/app\n  files: [{path: "+file+"}]\n"), "disk")
+	for pinned, want := range map[bool][]string{
+		false: {"name: fast-4.20\n", "from:\n", "graph: true\n", "name: quay.io/tools/app\n", "semver: '>=1'", "newest: 2", "targetRepo: lab/app\n", "path: " + file + "\n"},
+		true:  {"name: fast-4.20\n", "maxVersion: 4.20.2\n", "name: quay.io/tools/app@sha256:", "targetTag: v1.1.0\n", "targetTag: v1.2.0\n", "path: " + file + "\n"},
+	} {
+		d, err := config.FromMirror(t.Context(), config.DraftOptions{Env: p.Env, Mirror: []string{disk}, Workspace: p.Path("none"), Pinned: pinned})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range want {
+			if !strings.Contains(string(d.YAML), word) {
+				t.Errorf("pinned %t: no %q in\n%s", pinned, word, d.YAML)
+			}
+		}
+		if checked, err := config.Check(config.CheckOptions{Files: []string{p.Write("draft.yaml", string(d.YAML))}, Strict: true}); err != nil {
+			t.Errorf("pinned %t: %v %+v", pinned, err, checked)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/cluster"
+	"github.com/gantry-mirror/gantry/plan/planning"
 )
 
 const mirrorSet = "cluster-resources/itms-generic-0.yaml"
@@ -281,4 +282,35 @@ func TestResourcesRefused(t *testing.T) {
 		mirrortest.Refused(t, err, advice.Input, want)
 	}
 	m.again(func(o *cluster.ResourcesOptions) { o.Mirror = a })
+}
+
+// TestObjectNames checks that objects of one mirror never replace those of another one silently.
+func TestObjectNames(t *testing.T) {
+	t.Parallel()
+	m := newMirrored(t)
+	folder := "workspace/cluster-resources-" + strings.ReplaceAll(m.Mirror.Host, ":", "-") + "-b/itms-generic-"
+	plan := m.PlanOptions(m.config)
+	plan.Destination = m.Docker("b")
+	preview, err := planning.Make(t.Context(), plan)
+	if err != nil || !slices.Contains(preview.Resources.Files, "itms-generic-imageset-0.yaml") || m.text(folder+"imageset-0.yaml") != "" {
+		t.Errorf("a plan would write %+v, %v", preview, err)
+	}
+	for range 2 { // it keeps the suffix
+		if m.Mirrored(m.config, m.Docker("b")); m.text(folder+"imageset-0.yaml") == "" {
+			t.Errorf("the second mirror of a workspace has not its image set in the names: %q", preview.Resources.Files)
+		}
+	}
+	r := m.Mirrored(m.config, m.Docker("b"), func(o *mirroring.Options) { o.ResourceName = "site-b" })
+	if removed, _ := objects(r.Resources); !slices.Equal(removed, []string{"ImageTagMirrorSet itms-generic-imageset-0"}) || m.text(folder+"site-b-0.yaml") == "" {
+		t.Errorf("with another name, removed: %q", removed)
+	}
+	o := m.MirrorOptions(m.config, m.Docker("ocp"))
+	o.ResourceName = "site-b"
+	_, err = mirroring.Run(t.Context(), o)
+	mirrortest.Refused(t, err, advice.Input, `Options.ResourceName "site-b" belongs to another mirror of the workspace`)
+	// Another workspace for a mirror has the same objects.
+	m.Mirrored(m.config, m.Docker("ocp"), func(o *mirroring.Options) { o.Workspace = m.Path("other") })
+	if diff := cmp.Diff(m.text("workspace/"+mirrorSet), m.text("other/"+mirrorSet)); diff != "" {
+		t.Error(diff)
+	}
 }

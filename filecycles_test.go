@@ -1,4 +1,4 @@
-package main_test
+package gantry_test
 
 import (
 	"cmp"
@@ -26,7 +26,7 @@ const maxCycleFiles = 5
 
 func TestFileCycles(t *testing.T) {
 	t.Parallel()
-	all, err := fileCycles(os.DirFS("../.."), maxCycleFiles)
+	all, err := fileCycles(os.DirFS("."), maxCycleFiles)
 	if err != nil {
 		t.Fatal(err)
 	}

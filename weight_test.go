@@ -1,4 +1,4 @@
-package main_test
+package gantry_test
 
 import (
 	"bytes"
@@ -43,7 +43,7 @@ type weight struct {
 
 func TestWeight(t *testing.T) {
 	t.Parallel()
-	all, err := weigh(os.DirFS("../.."))
+	all, err := weigh(os.DirFS("."))
 	if err != nil {
 		t.Fatal(err)
 	}
