@@ -20,5 +20,5 @@ func (f *archiveFlags) addFlags(fs *pflag.FlagSet) {
 // options returns the options that select the archive in the folders that args name.
 func (f *archiveFlags) options(a *app, args []string) (open.Options, error) {
 	read, err := a.reading(&f.trust)
-	return open.Options{Env: a.environment(&registryFlags{}), Folders: args, Sequence: f.sequence, Read: read}, err
+	return open.Options{Env: a.environment(&a.offline), Folders: args, Sequence: f.sequence, Read: read}, err
 }

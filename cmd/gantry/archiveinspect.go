@@ -11,7 +11,6 @@ import (
 
 func (a *app) archiveInspectCommand() *cobra.Command {
 	var f archiveFlags
-	var form string
 	c := &cobra.Command{
 		Use:   "inspect file://DIR...",
 		Short: "Show what an archive contains and which volumes it has",
@@ -26,18 +25,15 @@ not an error. The content of volumes is not read; gantry verify does that.
   gantry archive inspect file:///media/disk --sequence 2 -o json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.archiveInspect(cmd.Context(), &f, form, args)
+			return a.archiveInspect(cmd.Context(), &f, args)
 		},
 	}
 	f.addFlags(c.Flags())
-	formFlag(c.Flags(), &form, "format of the result: text or json", outputText, outputJSON)
+	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
 	return c
 }
 
-func (a *app) archiveInspect(ctx context.Context, f *archiveFlags, form string, args []string) error {
-	if err := a.form(form, outputText, outputJSON); err != nil {
-		return err
-	}
+func (a *app) archiveInspect(ctx context.Context, f *archiveFlags, args []string) error {
 	o, err := f.options(a, args)
 	if err != nil {
 		return err

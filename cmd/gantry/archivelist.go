@@ -14,7 +14,6 @@ type archiveListFlags struct {
 	archiveFlags
 	blobs  bool
 	filter []string
-	form   string
 }
 
 func (a *app) archiveListCommand() *cobra.Command {
@@ -44,14 +43,11 @@ The column HERE shows whether the content of an image can be read from the folde
 	f.addFlags(c.Flags())
 	c.Flags().BoolVar(&f.blobs, "blobs", false, "list manifests and blobs with their volume and offset")
 	repeatable(c.Flags(), &f.filter, "filter", "list only images with this name, digest or source, or with --blobs content in this volume; * matches any text, ? one character (may be repeated)")
-	formFlag(c.Flags(), &f.form, "format of the list: text or json", outputText, outputJSON)
+	formFlag(c.Flags(), "format of the list: text or json", outputText, outputJSON)
 	return c
 }
 
 func (a *app) archiveList(ctx context.Context, f *archiveListFlags, args []string) error {
-	if err := a.form(f.form, outputText, outputJSON); err != nil {
-		return err
-	}
 	archive, err := f.options(a, args)
 	if err != nil {
 		return err

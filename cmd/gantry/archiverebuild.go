@@ -11,7 +11,7 @@ import (
 
 func (a *app) archiveRebuildCommand() *cobra.Command {
 	var f archiveFlags
-	var form, to string
+	var to string
 	c := &cobra.Command{
 		Use:   "rebuild file://DIR... [--to DIR]",
 		Short: "Rebuild lost or damaged volumes from parity files",
@@ -35,19 +35,16 @@ before the others when the archive is read.
   gantry verify file:///srv/rebuilt file:///media/dvd1 file:///media/dvd2 file:///media/dvd3`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.archiveRebuild(cmd.Context(), &f, form, to, args)
+			return a.archiveRebuild(cmd.Context(), &f, to, args)
 		},
 	}
 	f.addFlags(c.Flags())
 	c.Flags().StringVar(&to, "to", "", "folder for rebuilt volumes (default: where the damaged file is, or the set manifest)")
-	formFlag(c.Flags(), &form, "format of the result: text or json", outputText, outputJSON)
+	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
 	return c
 }
 
-func (a *app) archiveRebuild(ctx context.Context, f *archiveFlags, form, to string, args []string) error {
-	if err := a.form(form, outputText, outputJSON); err != nil {
-		return err
-	}
+func (a *app) archiveRebuild(ctx context.Context, f *archiveFlags, to string, args []string) error {
 	o, err := f.options(a, args)
 	if err != nil {
 		return err

@@ -13,8 +13,7 @@ import (
 
 func (a *app) catalogConvertCommand() *cobra.Command {
 	var f readFlags
-	var dir, files string
-	var migrate bool
+	var o authoring.ConvertOptions
 	c := &cobra.Command{
 		Use:   "convert CATALOG --output-dir DIR",
 		Short: "Convert a catalog to a folder of file-based catalog files",
@@ -29,13 +28,14 @@ refused.
   gantry catalog convert quay.io/org/catalog:v4.20 --output-dir catalog --files yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.catalogConvert(cmd.Context(), f, authoring.ConvertOptions{Catalog: args[0], OutputDir: dir, Files: folder.Form(files), Migrate: migrate})
+			o.Catalog = args[0]
+			return a.catalogConvert(cmd.Context(), f, o)
 		},
 	}
 	f.addFlags(c.Flags())
-	migrateFlag(c.Flags(), &migrate)
-	c.Flags().StringVar(&dir, "output-dir", "", "folder for the catalog")
-	c.Flags().StringVar(&files, "files", string(folder.JSON), "format of the files: json or yaml")
+	migrateFlag(c.Flags(), &o.Migrate)
+	c.Flags().StringVar(&o.OutputDir, "output-dir", "", "folder for the catalog")
+	c.Flags().StringVar((*string)(&o.Files), "files", string(folder.JSON), "format of the files: json or yaml")
 	return c
 }
 

@@ -11,7 +11,6 @@ import (
 
 func (a *app) catalogDiffCommand() *cobra.Command {
 	var f readFlags
-	var form string
 	var exitCode bool
 	c := &cobra.Command{
 		Use:   "diff OLD NEW",
@@ -25,27 +24,24 @@ removed or changed.
   gantry catalog diff ./catalog quay.io/org/catalog:v4.20 --exit-code -o json`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.catalogDiff(cmd.Context(), f, form, exitCode, args)
+			return a.catalogDiff(cmd.Context(), f, exitCode, args)
 		},
 	}
 	f.addFlags(c.Flags())
 	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with status 5 if the catalogs differ")
-	formFlag(c.Flags(), &form, "format of the list: text, json or yaml", outputText, outputJSON, outputYAML)
+	formFlag(c.Flags(), "format of the list: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }
 
-func (a *app) catalogDiff(ctx context.Context, f readFlags, form string, exitCode bool, args []string) error {
-	if err := a.form(form, outputText, outputJSON, outputYAML); err != nil {
-		return err
-	}
+func (a *app) catalogDiff(ctx context.Context, f readFlags, exitCode bool, args []string) error {
 	d, err := authoring.CompareCatalogs(ctx, authoring.CompareCatalogsOptions{Env: a.environment(&f.registryFlags), Workspace: f.workspace, Old: args[0], New: args[1]})
 	if err != nil {
 		return err
 	}
-	if form == outputText {
+	if a.format == outputText {
 		err = d.WriteText(a.stdout, 0)
 	} else {
-		err = a.print(form, catalogDiffDocument{1, d})
+		err = a.result(catalogDiffDocument{1, d}, nil)
 	}
 	if err == nil && exitCode && !d.Empty() {
 		err = errSomething

@@ -13,11 +13,7 @@ import (
 // filterFlags are the flags of gantry catalog filter.
 type filterFlags struct {
 	readFlags
-	selectFlags
-	outputDir string
-	files     string
-	images    string
-	form      string
+	options authoring.FilterOptions
 }
 
 func (a *app) catalogFilterCommand() *cobra.Command {
@@ -42,27 +38,19 @@ image that they name.
 		},
 	}
 	f.readFlags.addFlags(c.Flags())
-	f.selectFlags.addFlags(c.Flags(), pathsKept)
-	c.Flags().StringVar(&f.outputDir, "output-dir", "", "folder for the filtered catalogs")
-	c.Flags().StringVar(&f.files, "files", string(folder.JSON), "format of the files: json or yaml")
-	c.Flags().StringVar(&f.images, "images", "", "write the images that the catalogs name to this file, sorted, one per line")
-	formFlag(c.Flags(), &f.form, "format of the report: text, json or yaml", outputText, outputJSON, outputYAML)
+	addSelection(c.Flags(), &f.options.Selection, pathsKept)
+	c.Flags().StringVar(&f.options.OutputDir, "output-dir", "", "folder for the filtered catalogs")
+	c.Flags().StringVar((*string)(&f.options.Files), "files", string(folder.JSON), "format of the files: json or yaml")
+	c.Flags().StringVar(&f.options.Images, "images", "", "write the images that the catalogs name to this file, sorted, one per line")
+	formFlag(c.Flags(), "format of the report: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }
 
 func (a *app) catalogFilter(ctx context.Context, f filterFlags) error {
-	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
-		return err
-	}
-	result, err := authoring.FilterCatalogs(ctx, authoring.FilterOptions{
-		Env: a.environment(&f.registryFlags), Selection: f.selection(), Workspace: f.workspace,
-		OutputDir: f.outputDir, Files: folder.Form(f.files), Images: f.images,
-	})
+	f.options.Env, f.options.Workspace = a.environment(&f.registryFlags), f.workspace
+	result, err := authoring.FilterCatalogs(ctx, f.options)
 	if err != nil {
 		return err
 	}
-	if f.form != outputText {
-		return a.print(f.form, result)
-	}
-	return a.text(view.Filtered(result, a.columns()))
+	return a.result(result, func() string { return view.Filtered(result, a.columns()) })
 }

@@ -6,7 +6,7 @@ import (
 
 func (a *app) catalogListCommand() *cobra.Command {
 	var f readFlags
-	var form, channel string
+	var channel string
 	c := &cobra.Command{
 		Use:   "list CATALOG [PACKAGE]",
 		Short: "List the packages of a catalog, or the bundles of one package",
@@ -20,11 +20,11 @@ With PACKAGE, list its bundles by channel, newest first, and mark what is deprec
   gantry catalog list ./catalog -o json`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.listOperators(cmd.Context(), f, form, args[0], append(args, "")[1], channel)
+			return a.listOperators(cmd.Context(), f, args[0], append(args, "")[1], channel)
 		},
 	}
 	f.addFlags(c.Flags())
 	c.Flags().StringVar(&channel, "channel", "", "list only this channel of the package")
-	formFlag(c.Flags(), &form, "format of the list: text, wide (with the features that operators declare), json or yaml", outputText, outputWide, outputJSON, outputYAML)
+	formFlag(c.Flags(), "format of the list: text, wide (with the features that operators declare), json or yaml", outputText, outputWide, outputJSON, outputYAML)
 	return c
 }

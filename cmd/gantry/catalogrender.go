@@ -17,8 +17,8 @@ import (
 // A renderFlags has the flags of catalog render.
 type renderFlags struct {
 	readFlags
-	form, outputDir string
-	options         authoring.RenderOptions
+	outputDir string
+	options   authoring.RenderOptions
 }
 
 func (a *app) catalogRenderCommand() *cobra.Command {
@@ -46,7 +46,7 @@ not checked; use gantry catalog validate for that.
 	}
 	f.addFlags(c.Flags())
 	migrateFlag(c.Flags(), &f.options.Migrate)
-	formFlag(c.Flags(), &f.form, "format of the objects: json or yaml", outputJSON, outputYAML)
+	formFlag(c.Flags(), "format of the objects: json or yaml", outputJSON, outputYAML)
 	c.Flags().BoolVar(&f.options.Template, "template", false, "the arguments are catalog templates; - is standard input")
 	c.Flags().StringVar(&f.options.CatalogConfig, "catalog-config", "", "file with the catalogs of composite templates (default catalogs.yaml beside the template)")
 	c.Flags().StringVar(&f.options.Component, "component", "", "catalog whose components of composite templates are rendered")
@@ -60,9 +60,6 @@ func migrateFlag(f *pflag.FlagSet, migrate *bool) {
 }
 
 func (a *app) catalogRender(ctx context.Context, f renderFlags) error {
-	if err := a.form(f.form, outputJSON, outputYAML); err != nil {
-		return err
-	}
 	o := f.options
 	if !o.Template && f.outputDir != "" {
 		return usagef("--output-dir is for composite templates; add --template")
@@ -75,12 +72,12 @@ func (a *app) catalogRender(ctx context.Context, f renderFlags) error {
 	o.Env, o.Workspace = a.environment(&f.registryFlags), f.workspace
 	out := bufio.NewWriter(a.stdout)
 	if f.outputDir != "" {
-		paths, err := authoring.RenderComponents(ctx, authoring.RenderComponentsOptions{RenderOptions: o, OutputDir: f.outputDir, Files: folder.Form(f.form)})
+		paths, err := authoring.RenderComponents(ctx, authoring.RenderComponentsOptions{RenderOptions: o, OutputDir: f.outputDir, Files: folder.Form(a.format)})
 		for _, path := range paths {
 			_, _ = out.WriteString(path + "\n") // Flush returns the error
 		}
 		return errors.Join(err, out.Flush())
 	}
-	err := authoring.RenderCatalogs(ctx, o, func(m *catalog.Meta) error { return view.WriteObject(out, m, f.form == outputYAML) })
+	err := authoring.RenderCatalogs(ctx, o, func(m *catalog.Meta) error { return view.WriteObject(out, m, a.format == outputYAML) })
 	return errors.Join(err, out.Flush())
 }

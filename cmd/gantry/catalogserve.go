@@ -11,7 +11,7 @@ import (
 // catalogServeFlags are the flags of gantry catalog serve.
 type catalogServeFlags struct {
 	readFlags
-	listen, name, form string
+	options authoring.ServeCatalogOptions
 }
 
 func (a *app) catalogServeCommand() *cobra.Command {
@@ -33,28 +33,23 @@ everyone on that network may read the catalog.
   grpcurl -plaintext 127.0.0.1:50051 api.Registry/ListPackages`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.catalogServe(cmd.Context(), f, args[0])
+			f.options.Catalog = args[0]
+			return a.catalogServe(cmd.Context(), &f)
 		},
 	}
 	f.addFlags(c.Flags())
-	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:50051", "address to listen on; port 0 selects a free port")
-	c.Flags().StringVar(&f.name, "name", "", "name of the catalog in the HTTP API (default: derived from CATALOG)")
-	formFlag(c.Flags(), &f.form, "format in which the address is printed: text or json", outputText, outputJSON)
+	c.Flags().StringVar(&f.options.Listen, "listen", "127.0.0.1:50051", "address to listen on; port 0 selects a free port")
+	c.Flags().StringVar(&f.options.Name, "name", "", "name of the catalog in the HTTP API (default: derived from CATALOG)")
+	formFlag(c.Flags(), "format in which the address is printed: text or json", outputText, outputJSON)
 	return c
 }
 
-func (a *app) catalogServe(ctx context.Context, f catalogServeFlags, arg string) error {
-	if err := a.form(f.form, outputText, outputJSON); err != nil {
-		return err
+func (a *app) catalogServe(ctx context.Context, f *catalogServeFlags) error {
+	o := f.options
+	o.Env, o.Workspace = a.environment(&f.registryFlags), f.workspace
+	o.Ready = func(s authoring.ServingCatalog) error {
+		a.say("serving %s on %s, as %s; end with Ctrl-C", o.Catalog, s.Address, s.URL)
+		return a.result(s, func() string { return "" })
 	}
-	return authoring.ServeCatalog(ctx, authoring.ServeCatalogOptions{
-		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg, Listen: f.listen, Name: f.name,
-		Ready: func(s authoring.ServingCatalog) error {
-			a.say("serving %s on %s, as %s; end with Ctrl-C", arg, s.Address, s.URL)
-			if a.output == outputJSON {
-				return a.encode(s)
-			}
-			return nil
-		},
-	})
+	return authoring.ServeCatalog(ctx, o)
 }

@@ -11,28 +11,21 @@ import (
 )
 
 func (a *app) listCommand() *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use:  "list",
 		Long: "List the catalogs, packages, channels and releases that a configuration can name.\n\n" + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized}),
 		Example: `  gantry list operators --catalogs --version 4.20
   gantry list operators --catalog quay.io/org/catalog:v4.20
   gantry list releases --channel stable-4.20`,
-		Args: verbArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(a.listOperatorsCommand(), a.listReleasesCommand())
-	for _, verb := range c.Commands() {
-		verb.Args = usageArgs(verb.Args)
-	}
-	return c
+	}, a.listOperatorsCommand(), a.listReleasesCommand())
 }
 
 // listFlags are the flags of gantry list operators. Their names are those of oc mirror.
 type listFlags struct {
 	readFlags
-	catalogs                            bool
-	version                             string
-	catalog, packageName, channel, form string
+	catalogs                      bool
+	version                       string
+	catalog, packageName, channel string
 }
 
 func (a *app) listOperatorsCommand() *cobra.Command {
@@ -71,7 +64,7 @@ func (a *app) listOperatorsCommand() *cobra.Command {
 					return err
 				}
 			}
-			return a.listOperators(cmd.Context(), f.readFlags, f.form, f.catalog, f.packageName, f.channel)
+			return a.listOperators(cmd.Context(), f.readFlags, f.catalog, f.packageName, f.channel)
 		},
 	}
 	f.addFlags(c.Flags())
@@ -80,15 +73,12 @@ func (a *app) listOperatorsCommand() *cobra.Command {
 	c.Flags().StringVar(&f.catalog, "catalog", "", "list the packages of this catalog")
 	c.Flags().StringVar(&f.packageName, "package", "", "list the bundles of this package")
 	c.Flags().StringVar(&f.channel, "channel", "", "list only this channel of the package")
-	formFlag(c.Flags(), &f.form, "format of the list: text, wide (with the features that operators declare), json or yaml", outputText, outputWide, outputJSON, outputYAML)
+	formFlag(c.Flags(), "format of the list: text, wide (with the features that operators declare), json or yaml", outputText, outputWide, outputJSON, outputYAML)
 	return c
 }
 
 // listCatalogs lists the catalogs of a version, or without --catalogs the versions.
 func (a *app) listCatalogs(ctx context.Context, f listFlags) error {
-	if err := a.form(f.form, outputText, outputWide, outputJSON, outputYAML); err != nil {
-		return err
-	}
 	list := listing.Catalogs
 	if !f.catalogs {
 		list = listing.CatalogVersions
@@ -97,16 +87,16 @@ func (a *app) listCatalogs(ctx context.Context, f listFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.form != outputText && f.form != outputWide {
-		if f.catalogs {
-			return a.print(f.form, catalogsDocument{1, found})
+	var document any = versionsDocument{1, found}
+	if f.catalogs {
+		document = catalogsDocument{1, found}
+	}
+	return a.result(document, func() string {
+		if a.isOcMirror() {
+			return view.OCMirrorCatalogs(f.version, found)
 		}
-		return a.print(f.form, versionsDocument{1, found})
-	}
-	if a.isOcMirror() {
-		return a.text(view.OCMirrorCatalogs(f.version, found))
-	}
-	return a.text(strings.Join(found, "\n") + "\n")
+		return strings.Join(found, "\n") + "\n"
+	})
 }
 
 // A catalogsDocument is what gantry list --catalogs -o json prints.

@@ -8,22 +8,18 @@ import (
 )
 
 // listOperators lists the packages of a catalog, or the bundles of one package or channel.
-func (a *app) listOperators(ctx context.Context, f readFlags, form, arg, pkg, channel string) error {
-	if err := a.form(form, outputText, outputWide, outputJSON, outputYAML); err != nil {
-		return err
-	}
-	scripts := form == outputText && a.isOcMirror()
+func (a *app) listOperators(ctx context.Context, f readFlags, arg, pkg, channel string) error {
+	scripts := a.format == outputText && a.isOcMirror()
 	listing, err := listing.ListPackages(ctx, listing.PackagesOptions{
-		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg, Package: pkg, Channel: channel, Bundles: form != outputText || scripts,
+		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg, Package: pkg, Channel: channel, Bundles: a.format != outputText || scripts,
 	})
 	if err != nil {
 		return err
 	}
-	switch {
-	case scripts:
-		return a.text(view.OCMirrorOperators(listing, pkg != "", channel != ""))
-	case form != outputText && form != outputWide:
-		return a.print(form, listing)
-	}
-	return a.text(view.CatalogListing(listing, pkg != "", form == outputWide, a.columns()))
+	return a.result(listing, func() string {
+		if scripts {
+			return view.OCMirrorOperators(listing, pkg != "", channel != "")
+		}
+		return view.CatalogListing(listing, pkg != "", a.format == outputWide, a.columns())
+	})
 }

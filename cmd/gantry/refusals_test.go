@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/workspace"
@@ -234,7 +235,7 @@ func TestLockedWorkspace(t *testing.T) {
 	if err := a.openLog(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := workspace.OpenSession(a.environment(&registryFlags{images: "1", layers: "1"}), w.path("workspace"))
+	s, err := workspace.OpenSession(a.environment(&registryFlags{Registries: env.Registries{ParallelImages: 1, ParallelLayers: 1}}), w.path("workspace"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,24 +28,18 @@ kernels. Each has an address at the vendor and a digest. With kinds, list only t
 		},
 	}
 	f.addFlags(c)
-	formFlag(c.Flags(), &f.form, "format: text, json or yaml", outputText, outputJSON, outputYAML)
+	formFlag(c.Flags(), "format: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }
 
 func (a *app) releaseBootImages(ctx context.Context, f *payloadFlags, name string, kinds []string) error {
-	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
-		return err
-	}
 	o, err := f.options(a, name)
 	if err != nil {
 		return err
 	}
 	list, err := query.BootImages(ctx, o, kinds)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case f.form != outputText:
-		return a.print(f.form, list)
 	}
-	return a.text(view.BootImages(list, a.columns()))
+	return a.result(list, func() string { return view.BootImages(list, a.columns()) })
 }

@@ -28,26 +28,20 @@ acknowledge before the next minor version, each with the command that does it.
 		RunE: func(cmd *cobra.Command, args []string) error { return a.releaseInfo(cmd.Context(), &f, args[0]) },
 	}
 	f.addFlags(c)
-	formFlag(c.Flags(), &f.form, "format: text, json or yaml", outputText, outputJSON, outputYAML)
+	formFlag(c.Flags(), "format: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }
 
 func (a *app) releaseInfo(ctx context.Context, f *payloadFlags, name string) error {
-	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
-		return err
-	}
 	o, err := f.options(a, name)
 	if err != nil {
 		return err
 	}
 	info, err := query.ReadRelease(ctx, o)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case f.form != outputText:
-		return a.print(f.form, info)
 	}
-	return a.text(view.ReleaseInfo(info, a.columns()))
+	return a.result(info, func() string { return view.ReleaseInfo(info, a.columns()) })
 }
 
 func (a *app) releaseImagesCommand() *cobra.Command {
@@ -71,24 +65,18 @@ KubeVirt, is in the list of gantry release boot-images.
 		},
 	}
 	f.addFlags(c)
-	formFlag(c.Flags(), &f.form, "format: text, json or yaml", outputText, outputJSON, outputYAML)
+	formFlag(c.Flags(), "format: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }
 
 func (a *app) releaseImages(ctx context.Context, f *payloadFlags, name string, patterns []string) error {
-	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
-		return err
-	}
 	o, err := f.options(a, name)
 	if err != nil {
 		return err
 	}
 	list, err := query.ReleaseImages(ctx, o, patterns)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case f.form != outputText:
-		return a.print(f.form, list)
 	}
-	return a.text(view.ReleaseImages(list, patterns, a.columns()))
+	return a.result(list, func() string { return view.ReleaseImages(list, patterns, a.columns()) })
 }

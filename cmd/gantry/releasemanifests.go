@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +42,7 @@ a folder.
 	c.Flags().StringVar(&in.options.File, "file", "", "only manifests of the file with this name")
 	c.Flags().BoolVar(&in.options.CredentialsRequests, "credentials-requests", false, "only CredentialsRequests, as gantry release credentials")
 	c.Flags().StringVar(&in.options.Cloud, "cloud", "", "only CredentialsRequests for this cloud provider")
-	formFlag(c.Flags(), &f.form, "format: yaml (documents) or json (a list without their content)", outputYAML, outputJSON)
+	formFlag(c.Flags(), "format: yaml (documents) or json (a list without their content)", outputYAML, outputJSON)
 	return c
 }
 
@@ -69,14 +70,11 @@ folder.
 	f.addFlags(c)
 	in.addFlags(c.Flags())
 	c.Flags().StringVar(&in.options.Cloud, "cloud", "", "only those for this cloud provider: aws, azure, gcp, ibmcloud, nutanix, openstack, powervs, vsphere and others")
-	formFlag(c.Flags(), &f.form, "format: yaml (documents) or json (a list without their content)", outputYAML, outputJSON)
+	formFlag(c.Flags(), "format: yaml (documents) or json (a list without their content)", outputYAML, outputJSON)
 	return c
 }
 
 func (a *app) releaseManifests(ctx context.Context, f *payloadFlags, in *inclusionFlags, name string) error {
-	if err := a.form(f.form, outputYAML, outputJSON); err != nil {
-		return err
-	}
 	o, err := f.options(a, name)
 	if err != nil {
 		return err
@@ -86,30 +84,19 @@ func (a *app) releaseManifests(ctx context.Context, f *payloadFlags, in *inclusi
 	if err != nil {
 		return err
 	}
+	var names []string
 	if in.to != "" {
-		names, err := list.WriteFiles(in.to)
-		if err != nil {
+		if names, err = list.WriteFiles(in.to); err != nil {
 			return err
 		}
-		if f.form == outputJSON {
-			return a.print(f.form, list)
-		}
-		var text bytes.Buffer
-		for _, name := range names {
-			text.WriteString(name + "\n")
-		}
-		return a.text(text.String())
 	}
-	if f.form == outputJSON {
-		return a.print(f.form, list)
+	switch {
+	case a.format == outputJSON:
+		return a.encode(list)
+	case in.to != "":
+		return a.text(strings.Join(append(names, ""), "\n"))
 	}
 	var text bytes.Buffer
-	if err := list.WriteYAML(&text); err != nil {
-		return err
-	}
-	if _, ok := terminalOf(a.stdout); ok {
-		return a.text(text.String())
-	}
-	_, err = a.stdout.Write(text.Bytes()) // unchanged, for files and programs
-	return err
+	err = list.WriteYAML(&text)
+	return a.documents(text.Bytes(), err)
 }

@@ -38,26 +38,23 @@ format of sha256sum.
 	offer(c.Flags(), "platform", query.ToolPlatforms())
 	c.Flags().StringVar(&o.To, "to", "", "write the tools to this folder")
 	c.Flags().StringVar(&o.ReleaseImage, "release-image", "", "image by digest that openshift-install installs (default: RELEASE; for an archive, the release at its source)")
-	formFlag(c.Flags(), &f.form, "format: text, json or yaml", outputText, outputJSON, outputYAML)
+	formFlag(c.Flags(), "format: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }
 
 func (a *app) releaseTools(ctx context.Context, f *payloadFlags, o query.ToolOptions, name string) error {
-	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
-		return err
-	}
 	var err error
 	if o.ReleaseOptions, err = f.options(a, name); err != nil {
 		return err
 	}
 	list, err := query.ReleaseTools(ctx, o)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case f.form != outputText:
-		return a.print(f.form, list)
-	case o.To != "":
-		return a.text(view.ToolSums(list))
 	}
-	return a.text(view.ReleaseTools(list, a.columns()))
+	return a.result(list, func() string {
+		if o.To != "" {
+			return view.ToolSums(list)
+		}
+		return view.ReleaseTools(list, a.columns())
+	})
 }
