@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -72,8 +71,5 @@ func (a *app) archiveConvert(ctx context.Context, f *archiveConvertFlags) error 
 		return err
 	}
 	result, err := foreign.ConvertArchive(ctx, o)
-	if result == nil {
-		return err
-	}
-	return cmp.Or(a.result(result, func() string { return view.ConvertedArchive(result) }), err)
+	return show(a, result, err, view.ConvertedArchive)
 }

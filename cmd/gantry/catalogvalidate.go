@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -34,8 +33,5 @@ with file, line and rule; OLM's validator stops at the first.
 
 func (a *app) catalogValidate(ctx context.Context, f readFlags, arg string) error {
 	v, err := authoring.ValidateCatalog(ctx, authoring.ValidateOptions{Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg})
-	if v == nil {
-		return err
-	}
-	return cmp.Or(a.result(v, func() string { return view.Validation(v) }), err)
+	return show(a, v, err, view.Validation)
 }

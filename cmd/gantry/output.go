@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -140,6 +141,14 @@ func (a *app) result(result any, text func() string) error {
 		return a.yaml(result)
 	}
 	return a.text(text())
+}
+
+// show prints the result of a room, unless it is nil. It returns the error of printing, or the one of the room.
+func show[R any](a *app, result *R, err error, text func(*R) string) error {
+	if result == nil {
+		return err
+	}
+	return cmp.Or(a.result(result, func() string { return text(result) }), err)
 }
 
 // yaml prints the result as YAML.

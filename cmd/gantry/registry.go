@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -77,8 +76,5 @@ func (a *app) prepareRegistry(ctx context.Context, f *prepareFlags, mirror strin
 	}
 	o.Env, o.Mirror = a.environment(&f.registryFlags), mirror
 	result, err := registry.Prepare(ctx, o)
-	if result == nil {
-		return err
-	}
-	return errors.Join(err, a.result(result, func() string { return view.PreparedRegistry(result, err != nil) }))
+	return show(a, result, err, func(r *registry.PreparedRegistry) string { return view.PreparedRegistry(r, err != nil) })
 }

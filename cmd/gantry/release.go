@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -51,13 +53,19 @@ func (f *payloadFlags) addFlags(c *cobra.Command) {
 	offer(fs, "product", texts(query.Products()))
 }
 
-// options returns the options that select the release.
-func (f *payloadFlags) options(a *app, name string) (query.ReleaseOptions, error) {
-	o := f.release
-	o.Env, o.Workspace, o.Release, o.Sequence = a.environment(&f.registryFlags), f.workspace, name, f.archive.sequence
-	var err error
-	o.Read, err = a.reading(&f.archive.trust)
-	return o, err
+// releaseVerb adds the flags that select a release to a command, and what it does with the release and its other arguments.
+func (a *app) releaseVerb(c *cobra.Command, run func(ctx context.Context, o query.ReleaseOptions, args []string) error) *cobra.Command {
+	var f payloadFlags
+	f.addFlags(c)
+	c.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		o := f.release
+		o.Env, o.Workspace, o.Release, o.Sequence = a.environment(&f.registryFlags), f.workspace, args[0], f.archive.sequence
+		if o.Read, err = a.reading(&f.archive.trust); err != nil {
+			return err
+		}
+		return run(cmd.Context(), o, args[1:])
+	}
+	return c
 }
 
 // inclusionFlags select the manifests of a cluster.

@@ -10,7 +10,6 @@ import (
 )
 
 func (a *app) releaseInfoCommand() *cobra.Command {
-	var f payloadFlags
 	c := &cobra.Command{
 		Use:   "info RELEASE",
 		Short: "Show versions, images, capabilities and upgrade gates of a release",
@@ -25,27 +24,15 @@ acknowledge before the next minor version, each with the command that does it.
   gantry release info mirror.example.com:5000/openshift/release-images:4.20.5-x86_64
   gantry release info file:///media/disk#4.20.5 -o json | jq .gates`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.releaseInfo(cmd.Context(), &f, args[0]) },
 	}
-	f.addFlags(c)
 	formFlag(c.Flags(), "format: text, json or yaml", outputText, outputJSON, outputYAML)
-	return c
-}
-
-func (a *app) releaseInfo(ctx context.Context, f *payloadFlags, name string) error {
-	o, err := f.options(a, name)
-	if err != nil {
-		return err
-	}
-	info, err := query.ReadRelease(ctx, o)
-	if err != nil {
-		return err
-	}
-	return a.result(info, func() string { return view.ReleaseInfo(info, a.columns()) })
+	return a.releaseVerb(c, func(ctx context.Context, o query.ReleaseOptions, _ []string) error {
+		info, err := query.ReadRelease(ctx, o)
+		return show(a, info, err, func(r *query.ReleaseInfo) string { return view.ReleaseInfo(r, a.columns()) })
+	})
 }
 
 func (a *app) releaseImagesCommand() *cobra.Command {
-	var f payloadFlags
 	c := &cobra.Command{
 		Use:   "images RELEASE [NAME...]",
 		Short: "List the images of a release",
@@ -60,23 +47,10 @@ KubeVirt, is in the list of gantry release boot-images.
   gantry release images 4.20.5 'ovn-*'
   podman pull $(gantry release images 4.20.5 cli)`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.releaseImages(cmd.Context(), &f, args[0], args[1:])
-		},
 	}
-	f.addFlags(c)
 	formFlag(c.Flags(), "format: text, json or yaml", outputText, outputJSON, outputYAML)
-	return c
-}
-
-func (a *app) releaseImages(ctx context.Context, f *payloadFlags, name string, patterns []string) error {
-	o, err := f.options(a, name)
-	if err != nil {
-		return err
-	}
-	list, err := query.ReleaseImages(ctx, o, patterns)
-	if err != nil {
-		return err
-	}
-	return a.result(list, func() string { return view.ReleaseImages(list, patterns, a.columns()) })
+	return a.releaseVerb(c, func(ctx context.Context, o query.ReleaseOptions, patterns []string) error {
+		list, err := query.ReleaseImages(ctx, o, patterns)
+		return show(a, list, err, func(l *query.ReleaseImageList) string { return view.ReleaseImages(l, patterns, a.columns()) })
+	})
 }

@@ -10,7 +10,6 @@ import (
 )
 
 func (a *app) releaseToolsCommand() *cobra.Command {
-	var f payloadFlags
 	var o query.ToolOptions
 	c := &cobra.Command{
 		Use:   "tools RELEASE [NAME...] [--to DIR]",
@@ -28,33 +27,20 @@ format of sha256sum.
   gantry release tools file:///media/disk#4.20.5 --to bin
   gantry release tools mirror.example.com:5000/openshift/release-images:4.20.5-x86_64 oc --to bin --platform linux/amd64 --platform darwin/arm64`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Names = args[1:]
-			return a.releaseTools(cmd.Context(), &f, o, args[0])
-		},
 	}
-	f.addFlags(c)
 	repeatable(c.Flags(), &o.Platforms, "platform", "platform on which the tools run, such as linux/amd64, darwin/arm64, windows/amd64 (may be repeated; default with --to: Linux on the architecture of the release)")
 	offer(c.Flags(), "platform", query.ToolPlatforms())
 	c.Flags().StringVar(&o.To, "to", "", "write the tools to this folder")
 	c.Flags().StringVar(&o.ReleaseImage, "release-image", "", "image by digest that openshift-install installs (default: RELEASE; for an archive, the release at its source)")
 	formFlag(c.Flags(), "format: text, json or yaml", outputText, outputJSON, outputYAML)
-	return c
-}
-
-func (a *app) releaseTools(ctx context.Context, f *payloadFlags, o query.ToolOptions, name string) error {
-	var err error
-	if o.ReleaseOptions, err = f.options(a, name); err != nil {
-		return err
-	}
-	list, err := query.ReleaseTools(ctx, o)
-	if err != nil {
-		return err
-	}
-	return a.result(list, func() string {
-		if o.To != "" {
-			return view.ToolSums(list)
-		}
-		return view.ReleaseTools(list, a.columns())
+	return a.releaseVerb(c, func(ctx context.Context, release query.ReleaseOptions, names []string) error {
+		o.ReleaseOptions, o.Names = release, names
+		list, err := query.ReleaseTools(ctx, o)
+		return show(a, list, err, func(l *query.ReleaseToolList) string {
+			if o.To != "" {
+				return view.ToolSums(l)
+			}
+			return view.ReleaseTools(l, a.columns())
+		})
 	})
 }

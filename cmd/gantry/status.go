@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -96,10 +95,7 @@ func (a *app) mirrorStatus(cmd *cobra.Command, f *statusFlags, mirror string) er
 		o.Env.RetryTimes = statusRetries
 	}
 	state, err := report.Status(cmd.Context(), o)
-	if state == nil {
-		return err
-	}
-	return cmp.Or(a.result(state, func() string { return view.MirrorState(state, a.columns()) }), err)
+	return show(a, state, err, func(s *report.MirrorState) string { return view.MirrorState(s, a.columns()) })
 }
 
 // showAudit prints the audit log of a workspace, also if it was changed.
