@@ -84,7 +84,7 @@ func attestedIndex(name string, divisor int) (v1.ImageIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLayer(map[string]file{"provenance.json": {data: []byte(`{"_type":"https://in-toto.io/Statement/v0.1"}`)}})
+	l, err := newLayer(map[string]File{"provenance.json": {Data: []byte(`{"_type":"https://in-toto.io/Statement/v0.1"}`)}})
 	if err != nil {
 		return nil, err
 	}

@@ -55,17 +55,8 @@ func (c *Client) PushReferrer(ctx context.Context, repository string, r Referrer
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	for _, text := range []string{r.Text, string(ocispec.DescriptorEmptyJSON.Data)} {
-		l := static.NewLayer([]byte(text), types.OCIUncompressedLayer)
-		if err := c.pushLayer(ctx, repository, l); err != nil {
-			return ocispec.Descriptor{}, err
-		}
-	}
-	desc := ocispec.Descriptor{
-		MediaType: ocispec.MediaTypeImageManifest, Digest: digest.FromBytes(raw), Size: int64(len(raw)),
-		ArtifactType: r.ArtifactType, Annotations: r.Annotations,
-	}
-	return desc, c.put(ctx, repository, "manifests/"+desc.Digest.String(), desc.MediaType, raw)
+	d, err := c.PushRaw(ctx, repository, "", ocispec.MediaTypeImageManifest, raw, []byte(r.Text), ocispec.DescriptorEmptyJSON.Data)
+	return ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: d, Size: int64(len(raw)), ArtifactType: r.ArtifactType, Annotations: r.Annotations}, err
 }
 
 // PushReferrersTag pushes the list of referrers of a subject under the tag that stands for it at
