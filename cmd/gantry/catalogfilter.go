@@ -8,16 +8,11 @@ import (
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
+	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
-// filterFlags are the flags of gantry catalog filter.
-type filterFlags struct {
-	readFlags
-	options authoring.FilterOptions
-}
-
 func (a *app) catalogFilterCommand() *cobra.Command {
-	var f filterFlags
+	var o authoring.FilterOptions
 	c := &cobra.Command{
 		Use:   "filter -c FILE --output-dir DIR",
 		Short: "Apply a configuration to its catalogs and write the results as folders",
@@ -33,24 +28,15 @@ image that they name.
   gantry catalog filter -c imageset.yaml --output-dir filtered --images images.txt
   gantry catalog filter -c imageset.yaml --output-dir filtered -o json | jq '.catalogs[].packages'`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.catalogFilter(cmd.Context(), f)
-		},
 	}
-	f.readFlags.addFlags(c.Flags())
-	addSelection(c.Flags(), &f.options.Selection, pathsKept)
-	c.Flags().StringVar(&f.options.OutputDir, "output-dir", "", "folder for the filtered catalogs")
-	c.Flags().StringVar((*string)(&f.options.Files), "files", string(folder.JSON), "format of the files: json or yaml")
-	c.Flags().StringVar(&f.options.Images, "images", "", "write the images that the catalogs name to this file, sorted, one per line")
+	addSelection(c.Flags(), &o.Selection, pathsKept)
+	c.Flags().StringVar(&o.OutputDir, "output-dir", "", "folder for the filtered catalogs")
+	c.Flags().StringVar((*string)(&o.Files), "files", string(folder.JSON), "format of the files: json or yaml")
+	c.Flags().StringVar(&o.Images, "images", "", "write the images that the catalogs name to this file, sorted, one per line")
 	formFlag(c.Flags(), "format of the report: text, json or yaml", outputText, outputJSON, outputYAML)
-	return c
-}
-
-func (a *app) catalogFilter(ctx context.Context, f filterFlags) error {
-	f.options.Env, f.options.Workspace = a.environment(&f.registryFlags), f.workspace
-	result, err := authoring.FilterCatalogs(ctx, f.options)
-	if err != nil {
-		return err
-	}
-	return a.result(result, func() string { return view.Filtered(result, a.columns()) })
+	return a.catalogVerb(c, func(ctx context.Context, e *env.Env, workspace string, _ []string) error {
+		o.Env, o.Workspace = e, workspace
+		result, err := authoring.FilterCatalogs(ctx, o)
+		return show(a, result, err, func(r *authoring.FilterResult) string { return view.Filtered(r, a.columns()) })
+	})
 }

@@ -7,10 +7,10 @@ import (
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
+	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
 func (a *app) catalogValidateCommand() *cobra.Command {
-	var f readFlags
 	c := &cobra.Command{
 		Use:   "validate CATALOG",
 		Short: "Check a catalog against the rules of OLM and list all problems",
@@ -22,16 +22,10 @@ with file, line and rule; OLM's validator stops at the first.
 		Example: `  gantry catalog validate ./catalog
   gantry catalog validate quay.io/org/catalog:v4.20 -o json`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.catalogValidate(cmd.Context(), f, args[0])
-		},
 	}
-	f.addFlags(c.Flags())
 	formFlag(c.Flags(), "format of the result: text, json or yaml", outputText, outputJSON, outputYAML)
-	return c
-}
-
-func (a *app) catalogValidate(ctx context.Context, f readFlags, arg string) error {
-	v, err := authoring.ValidateCatalog(ctx, authoring.ValidateOptions{Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg})
-	return show(a, v, err, view.Validation)
+	return a.catalogVerb(c, func(ctx context.Context, e *env.Env, workspace string, args []string) error {
+		v, err := authoring.ValidateCatalog(ctx, authoring.ValidateOptions{Env: e, Workspace: workspace, Catalog: args[0]})
+		return show(a, v, err, view.Validation)
+	})
 }

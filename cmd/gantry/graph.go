@@ -79,7 +79,7 @@ func (a *app) graphPackages(cmd *cobra.Command, f graphFlags, catalog string) er
 	if err := a.form(f.form, outputText, outputJSON); err != nil {
 		return err
 	}
-	return a.listOperators(cmd.Context(), f.readFlags, catalog, "", "")
+	return a.listOperators(cmd.Context(), listing.PackagesOptions{Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: catalog})
 }
 
 func (a *app) graph(ctx context.Context, f *graphFlags) error {

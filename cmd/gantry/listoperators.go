@@ -8,18 +8,14 @@ import (
 )
 
 // listOperators lists the packages of a catalog, or the bundles of one package or channel.
-func (a *app) listOperators(ctx context.Context, f readFlags, arg, pkg, channel string) error {
+func (a *app) listOperators(ctx context.Context, o listing.PackagesOptions) error {
 	scripts := a.format == outputText && a.isOcMirror()
-	listing, err := listing.ListPackages(ctx, listing.PackagesOptions{
-		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg, Package: pkg, Channel: channel, Bundles: a.format != outputText || scripts,
-	})
-	if err != nil {
-		return err
-	}
-	return a.result(listing, func() string {
+	o.Bundles = a.format != outputText || scripts
+	list, err := listing.ListPackages(ctx, o)
+	return show(a, list, err, func(l *listing.CatalogListing) string {
 		if scripts {
-			return view.OCMirrorOperators(listing, pkg != "", channel != "")
+			return view.OCMirrorOperators(l, o.Package != "", o.Channel != "")
 		}
-		return view.CatalogListing(listing, pkg != "", a.format == outputWide, a.columns())
+		return view.CatalogListing(l, o.Package != "", a.format == outputWide, a.columns())
 	})
 }
