@@ -7,9 +7,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/plan/selection"
 	"github.com/gantry-mirror/gantry/plan/trust"
+	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
 // A Place is where content is: a registry, a disk or a layout. The zero value is no place.

@@ -11,12 +11,12 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry"
+	"github.com/gantry-mirror/gantry/mirror/releases"
+	"github.com/gantry-mirror/gantry/pkg/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/release/graph"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
@@ -61,7 +61,7 @@ func Example_releaseGraph() {
 	defer service.Close()
 	env := &gantry.Env{Getenv: func(name string) string { return map[string]string{"UPDATE_URL_OVERRIDE": service.URL}[name] }}
 	defer env.Close()
-	_, g, err := query.ReleaseGraph(context.Background(), query.ReleaseGraphOptions{Env: env, Channel: "stable-4.20"})
+	_, g, err := releases.ReleaseGraph(context.Background(), releases.ReleaseGraphOptions{Env: env, Channel: "stable-4.20"})
 	check(err)
 	fmt.Println(len(g.Nodes), "releases, the head is", g.Nodes[g.Head()].Version)
 	// Output:

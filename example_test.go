@@ -19,7 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 )
 
 // sourceOnce pushes the images of testdata/sample to a registry, which all examples read.

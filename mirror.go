@@ -7,8 +7,8 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/copying"
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/plan/cluster"
 	"github.com/gantry-mirror/gantry/plan/planning"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )

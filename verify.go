@@ -6,8 +6,8 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/cluster/check"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/plan/trust"
+	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
 // VerifyOptions says what Verify reads.

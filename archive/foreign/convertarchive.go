@@ -11,18 +11,18 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/archive"
-	"github.com/gantry-mirror/gantry/archive/keys"
+	"github.com/gantry-mirror/gantry/archive/convert"
+	"github.com/gantry-mirror/gantry/archive/ocarchive"
 	"github.com/gantry-mirror/gantry/archive/open"
-	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
-	"github.com/gantry-mirror/gantry/pkg/ocarchive"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
-	"github.com/gantry-mirror/gantry/plan"
-	"github.com/gantry-mirror/gantry/plan/convert"
+	"github.com/gantry-mirror/gantry/pkg/site/keys"
 )
 
 // ConvertArchiveOptions says which archives of oc mirror ConvertArchive reads, and what it writes.

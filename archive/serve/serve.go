@@ -12,15 +12,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/archive/open"
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/httpserver/registryserver"
 	"github.com/gantry-mirror/gantry/pkg/metrics"
 	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
 
 // Options says what Serve serves. Archive is required.

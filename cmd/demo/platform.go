@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 )
 
 // platformSet is the configuration of the part about platform releases.

@@ -7,9 +7,9 @@ import (
 	"github.com/opencontainers/go-digest"
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry/archive/extract"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/mirror/extract"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
 )
 
 // archiveExtractFlags are the flags of gantry archive extract.

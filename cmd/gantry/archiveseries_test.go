@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/archive"
-	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 	"github.com/gantry-mirror/gantry/pkg/state"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // archiveSeries is a fixture in which three archives of one configuration are written, each to its own

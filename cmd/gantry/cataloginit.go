@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
+	"github.com/gantry-mirror/gantry/pkg/authoring"
 )
 
 func (a *app) catalogInitCommand() *cobra.Command {

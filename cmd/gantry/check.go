@@ -11,7 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/cluster/check"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/release/proof"
+	"github.com/gantry-mirror/gantry/plan/proof"
 )
 
 // checkFlags are the flags of gantry check.

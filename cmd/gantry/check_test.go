@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/release/proof"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
+	"github.com/gantry-mirror/gantry/plan/proof"
 )
 
 // A checkReport is the JSON of gantry check.

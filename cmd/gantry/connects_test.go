@@ -21,7 +21,7 @@ var connectsItself = map[string]string{
 	"pkg/signature/sshsig":    "it connects to ssh-agent, over a socket of this machine",
 	"pkg/registrytest":        "it is for tests",
 	"mirror/mirrortest":       "it is for tests",
-	"pkg/release/releasetest": "it is for tests",
+	"pkg/platform/releasetest": "it is for tests",
 	"cmd/demo":                "it connects to registries that it started",
 }
 

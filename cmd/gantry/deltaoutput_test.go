@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
 
 // TestDeltaPreview plans an archive that may have deltas, without a request for a blob.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
 // given returns the flags that add to heads.yaml what closed.yaml contains.

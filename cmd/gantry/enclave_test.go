@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/release/updates"
+	"github.com/gantry-mirror/gantry/plan/cluster"
+	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
 // A refusedHosts is a proxy that refuses every request and remembers the hosts. Programs do not use a

@@ -11,7 +11,7 @@ import (
 
 	"filippo.io/age"
 
-	"github.com/gantry-mirror/gantry/archive/keys"
+	"github.com/gantry-mirror/gantry/pkg/site/keys"
 )
 
 // TestExposedSecrets checks that files with identities and passphrases that others can read are used,

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/plan/listing"
 )
 
 // graphFlags are the flags of gantry catalog graph.

@@ -9,16 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gantry-mirror/gantry/mirror/releases"
 	"github.com/gantry-mirror/gantry/pkg/advice/escape"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
-	"github.com/gantry-mirror/gantry/pkg/release/graph"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 )
 
 // graphReleaseFlags are the flags of gantry release graph.
 type graphReleaseFlags struct {
 	releaseQuery
-	options query.ReleaseGraphOptions
+	options releases.ReleaseGraphOptions
 	form    string
 }
 
@@ -65,7 +65,7 @@ func (a *app) graphRelease(ctx context.Context, f *graphReleaseFlags) error {
 		return usagef("-o: %w", err)
 	}
 	f.options.Env = a.environment(&f.registryFlags)
-	drawing, g, err := query.ReleaseGraph(ctx, f.options)
+	drawing, g, err := releases.ReleaseGraph(ctx, f.options)
 	if g == nil {
 		return err
 	}

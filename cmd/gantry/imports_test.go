@@ -39,33 +39,33 @@ type rule struct {
 // that stand before it.
 var rooms = []string{
 	"./pkg/env",
-	"./archive/keys",
+	"./pkg/site/keys",
 	"./archive/program",
 	"./archive/open",
-	"./pkg/workspace",
+	"./pkg/site/workspace",
 	"./plan/selection",
 	"./plan/signing",
-	"./mirror/site",
+	"./pkg/site",
 	"./plan/trust",
 	"./plan/gates",
-	"./pkg/release/updates",
+	"./plan/updates",
 	"./mirror/copying",
 	"./mirror/pull",
-	"./pkg/release/query",
-	"./archive/extract",
+	"./mirror/releases",
+	"./mirror/extract",
 	"./archive/foreign",
 	"./archive/inspect",
 	"./archive/rebuild",
 	"./archive/serve",
 	"./pkg/cluster",
-	"./mirror/admission",
+	"./plan/admission",
 	"./plan/planning",
 	"./pkg/config",
-	"./pkg/catalog/listing",
+	"./plan/listing",
 	"./plan/explain",
 	"./pkg/cluster/operator",
 	"./pkg/cluster/check",
-	"./pkg/catalog/authoring",
+	"./pkg/authoring",
 	"./pkg/registry",
 	"./mirror/removal",
 	"./mirror/mirroring",
@@ -78,13 +78,13 @@ var rooms = []string{
 func below(more ...string) []string { return append(slices.Clone(rooms), more...) }
 
 var rules = []rule{
-	// Imports point downward: cmd, then rooms, then pkg/airgap, then plan, mirror and archive, then the rest of
+	// Imports point downward: cmd, then rooms, then pkg/site/airgap, then plan, mirror and archive, then the rest of
 	// pkg. Package airgap uses plan, mirror and archive, although it is below pkg.
-	{from: "./pkg/...", except: below("./pkg/airgap/..."), never: []string{"./plan/...", "./mirror/...", "./archive/...", "./pkg/airgap/...", "./cmd/..."}},
-	{from: "./pkg/airgap/...", never: rooms},
-	{from: "./plan/...", except: rooms, never: []string{"./mirror/...", "./archive/...", "./pkg/airgap/...", "./cmd/..."}},
-	{from: "./mirror/...", except: below("./mirror/mirrortest"), never: []string{"./archive/...", "./pkg/airgap/...", "./cmd/..."}},
-	{from: "./archive/...", except: rooms, never: []string{"./plan/...", "./mirror/...", "./pkg/airgap/...", "./cmd/..."}},
+	{from: "./pkg/...", except: below("./pkg/site/airgap/..."), never: []string{"./plan/...", "./mirror/...", "./archive/...", "./pkg/site/airgap/...", "./cmd/..."}},
+	{from: "./pkg/site/airgap/...", never: rooms},
+	{from: "./plan/...", except: rooms, never: []string{"./mirror/...", "./archive/...", "./pkg/site/airgap/...", "./cmd/..."}},
+	{from: "./mirror/...", except: below("./mirror/mirrortest"), never: []string{"./archive/...", "./pkg/site/airgap/...", "./cmd/..."}},
+	{from: "./archive/...", except: rooms, never: []string{"./plan/...", "./mirror/...", "./pkg/site/airgap/...", "./cmd/..."}},
 	// The root package is what programs import. It does not depend on flags or terminals, and no
 	// package below imports it. Package view only renders.
 	{from: ".", never: []string{"./cmd/...", "github.com/spf13/...", "testing"}},
@@ -97,46 +97,46 @@ var rules = []rule{
 	// The command turns flags into options and prints results. What it does is in rooms.
 	{from: "./cmd/gantry", never: []string{
 		"net/...",
-		"./pkg/airgap/...", "./pkg/state/...", "./pkg/image/layout/...", "./pkg/image/...", "./pkg/httpserver/catalogserver/...", "./pkg/httpserver/registryserver/...",
+		"./pkg/site/airgap/...", "./pkg/state/...", "./pkg/image/layout/...", "./pkg/image/...", "./pkg/httpserver/catalogserver/...", "./pkg/httpserver/registryserver/...",
 		"./pkg/reference/...", "./pkg/remote/registries/...",
-		"./pkg/catalog/graph/...", "./pkg/catalog/filter/...", "./pkg/catalog/validate/...", "./pkg/catalog/bundle/...", "./pkg/catalog/install/...", "./pkg/cluster/rbac/...",
-		"./pkg/release/update/...", "./pkg/release/payload/...", "./pkg/release/path/...", "./pkg/signature/cosign", "./pkg/signature/gpg", "./pkg/signature/policy", "./pkg/signature/registriesd", "./pkg/signature/stored", "./pkg/chart/...", "./plan/build/...",
+		"./pkg/catalog/graph/...", "./pkg/catalog/filter/...", "./pkg/catalog/validate/...", "./pkg/catalog/bundle/...", "./pkg/catalog/install/...", "./pkg/catalog/rbac/...",
+		"./pkg/platform/update/...", "./pkg/platform/payload/...", "./pkg/platform/path/...", "./pkg/signature/cosign", "./pkg/signature/gpg", "./pkg/signature/policy", "./pkg/signature/registriesd", "./pkg/signature/stored", "./pkg/chart/...", "./pkg/plan/build/...",
 	}, direct: true},
 	// Command lines are translated without a registry or a workspace.
 	{from: "./cmd/gantry/internal/ocmirror/...", never: []string{".", "./pkg/remote/...", "./pkg/state/...", "os"}, direct: true},
 	// Package airgap depends neither on flags nor on how its results are printed.
-	{from: "./pkg/airgap/...", never: []string{"./cmd/...", "github.com/spf13/..."}},
-	{from: "./pkg/airgap/...", never: []string{"./pkg/remote/...", "./pkg/imageset/...", "golang.org/x/term/..."}, direct: true},
+	{from: "./pkg/site/airgap/...", never: []string{"./cmd/...", "github.com/spf13/..."}},
+	{from: "./pkg/site/airgap/...", never: []string{"./pkg/remote/...", "./pkg/imageset/...", "golang.org/x/term/..."}, direct: true},
 	// Planning does not access the network or the disk directly.
 	{from: "./plan/...", except: rooms, never: []string{"net/http/...", "os/exec", "./pkg/remote/...", "./pkg/remote/keychain/...", "./pkg/image/layout/...", "./pkg/state/..."}},
 	{from: "./plan/...", except: rooms, never: []string{"os", "path/filepath"}, direct: true},
 	// Programs that only read plans do not link the code that makes them.
-	{from: "./plan", never: []string{"./plan/build/...", "./pkg/catalog/...", "./pkg/imageset/..."}},
-	{from: "./mirror/...", except: below("./mirror/mirrortest"), never: []string{"./plan/build/..."}},
+	{from: "./plan", never: []string{"./pkg/plan/build/...", "./pkg/catalog/...", "./pkg/imageset/..."}},
+	{from: "./mirror/...", except: below("./mirror/mirrortest"), never: []string{"./pkg/plan/build/..."}},
 	// Copying does not depend on catalogs, and archives do not depend on the kind of their content.
 	{from: "./mirror/...", except: below("./mirror/mirrortest"), never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "archive/tar"}, direct: true},
 	{from: "./archive/...", except: rooms, never: []string{"./pkg/catalog/...", "./pkg/imageset/...", "./pkg/remote/..."}},
 	{from: "./pkg/catalog/...", except: rooms, never: []string{"net", "net/http/...", "os/exec", "./pkg/remote/...", "modernc.org/sqlite/..."}},
 	// Programs that decide what is mirrored get no credentials.
-	{from: "./pkg/gate", never: []string{"net/http/...", "./pkg/remote/keychain/...", "./pkg/remote/...", "./pkg/image/..."}},
+	{from: "./plan/gates/gate", never: []string{"net/http/...", "./pkg/remote/keychain/...", "./pkg/remote/...", "./pkg/image/..."}},
 	// Rooms know neither flags nor terminals, and what every verb shares knows no verb.
 	{from: "./pkg/env", never: rooms[1:]},
-	{from: "./pkg/workspace", never: []string{"./pkg/airgap", "./pkg/resources/..."}, direct: true},
+	{from: "./pkg/site/workspace", never: []string{"./pkg/site/airgap", "./pkg/resources/..."}, direct: true},
 	// What roles permit is decided without knowing what they are for.
 	{from: "./pkg/registry/doctor/...", never: []string{"./plan/...", "./mirror/...", "./pkg/catalog/...", "./pkg/state/..."}},
-	{from: "./pkg/registry/provision/...", never: []string{"./plan/...", "./mirror/...", "./pkg/catalog/...", "./pkg/state/..."}},
-	{from: "./pkg/cluster/rbac/...", never: []string{"net", "net/http/...", "os/exec", "./pkg/catalog/...", "./pkg/remote/..."}},
-	{from: "./pkg/cluster/rbac/...", never: []string{"os"}, direct: true},
+	{from: "./pkg/provision/...", never: []string{"./plan/...", "./mirror/...", "./pkg/catalog/...", "./pkg/state/..."}},
+	{from: "./pkg/catalog/rbac/...", never: []string{"net", "net/http/...", "os/exec", "./pkg/catalog/...", "./pkg/remote/..."}},
+	{from: "./pkg/catalog/rbac/...", never: []string{"os"}, direct: true},
 	// Update graphs are values. Finding paths in them needs no other data.
-	{from: "./pkg/release/picture/...", never: []string{"net/...", "os/exec", "./pkg/release/payload/...", "./pkg/release/update/..."}},
-	{from: "./pkg/release/path/...", never: []string{"net/...", "os/exec", "./pkg/release/payload/...", "./pkg/release/update/..."}},
+	{from: "./pkg/platform/picture/...", never: []string{"net/...", "os/exec", "./pkg/platform/payload/...", "./pkg/platform/update/..."}},
+	{from: "./pkg/platform/path/...", never: []string{"net/...", "os/exec", "./pkg/platform/payload/...", "./pkg/platform/update/..."}},
 	// The packages for platform releases do not depend on how their data is transferred.
-	{from: "./pkg/release/...", except: below("./pkg/release/releasetest"), never: []string{"net/http/...", "./pkg/remote/...", "./pkg/remote/keychain/...", "./pkg/catalog/..."}},
+	{from: "./pkg/release/...", except: below("./pkg/platform/releasetest"), never: []string{"net/http/...", "./pkg/remote/...", "./pkg/remote/keychain/...", "./pkg/catalog/..."}},
 	// Charts are read without a network, and rendered by another program.
 	{from: "./pkg/chart/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/remote/keychain/...", "./pkg/catalog/...", "./pkg/release/..."}},
 	{from: "./pkg/chart", never: []string{"os/exec"}},
 	// Files are described without reading them.
-	{from: "./pkg/fileartifact/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/remote/keychain/...", "./pkg/image/layout/..."}},
+	{from: "./pkg/reference/fileartifact/...", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/remote/keychain/...", "./pkg/image/layout/..."}},
 	// The records of a mirror are a format; package mirror connects it to a registry.
 	{from: "./pkg/state/setrecord", never: []string{"net/http/...", "./pkg/remote/...", "./pkg/image/layout/..."}, direct: true},
 	// What installers and runtimes read is made from values.
@@ -150,9 +150,9 @@ var rules = []rule{
 	{from: "./pkg/state/shard", never: []string{"net/http/...", "./pkg/remote/...", "./plan/..."}},
 	{from: "./pkg/state/lease", never: []string{"net/http/...", "./pkg/remote/..."}},
 	// Archives of oc mirror are files.
-	{from: "./pkg/ocarchive", never: []string{"net/http/...", "./archive", "./plan/..."}},
+	{from: "./archive/ocarchive", never: []string{"net/http/...", "./archive", "./plan/..."}},
 	// Parity is computed from any files.
-	{from: "./archive/parity", never: []string{"net/http/...", "./archive"}},
+	{from: "./pkg/archive/parity", never: []string{"net/http/...", "./archive"}},
 	// Compressors know nothing of what they compress.
 	{from: "./pkg/delta/recompress/...", never: []string{"net/http/...", "./archive/...", "./pkg/delta", "./pkg/delta/packed"}},
 	{from: "./pkg/delta/packed", never: []string{"net/http/...", "./archive/...", "./pkg/delta"}},
@@ -162,7 +162,7 @@ var rules = []rule{
 	{from: "./pkg/diagram/...", never: []string{"./pkg/catalog/...", "./pkg/release/..."}},
 	// The program does not link these.
 	{from: "./cmd/gantry", never: []string{
-		"./pkg/registrytest/...", "./mirror/mirrortest", "./pkg/release/releasetest/...", "./pkg/chart/charttest/...", "testing", "net/http/httptest",
+		"./pkg/registrytest/...", "./mirror/mirrortest", "./pkg/platform/releasetest/...", "./pkg/chart/charttest/...", "testing", "net/http/httptest",
 		"github.com/google/go-containerregistry/pkg/registry", "github.com/google/go-containerregistry/pkg/authn",
 		"helm.sh/helm/...",
 		"github.com/containers/image/...", "go.podman.io/image/...",

@@ -7,10 +7,10 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/registry"
-	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/plan/gates"
 	"github.com/gantry-mirror/gantry/plan/selection"
 	"github.com/gantry-mirror/gantry/plan/trust"
+	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
 // Functions in this file add flags for options that several commands have.

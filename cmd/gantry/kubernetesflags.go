@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/gantry-mirror/gantry/mirror/admission"
 	"github.com/gantry-mirror/gantry/mirror/shards"
+	"github.com/gantry-mirror/gantry/plan/admission"
 	"github.com/gantry-mirror/gantry/plan/planning"
 )
 

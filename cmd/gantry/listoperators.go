@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
+	"github.com/gantry-mirror/gantry/plan/listing"
 )
 
 // listOperators lists the packages of a catalog, or the bundles of one package or channel.

@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/mirror/releases"
 )
 
 // listReleasesFlags are the flags of gantry list releases.
 type listReleasesFlags struct {
 	releaseQuery
-	options        query.ReleasesOptions
+	options        releases.ReleasesOptions
 	arches, filter []string // two names of the same flag
 }
 
@@ -65,7 +65,7 @@ If risks forbid all paths, the best of them is printed and the exit status is 10
 func (a *app) listReleases(ctx context.Context, f *listReleasesFlags) error {
 	o := f.options
 	o.Env, o.Arch = a.environment(&f.registryFlags), slices.Concat(f.arches, f.filter)
-	l, err := query.Releases(ctx, o)
+	l, err := releases.Releases(ctx, o)
 	if l == nil {
 		return err
 	}

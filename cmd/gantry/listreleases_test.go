@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/releases"
+	"github.com/gantry-mirror/gantry/pkg/platform/graph"
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/release/graph"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
-	"github.com/gantry-mirror/gantry/pkg/release/updates"
+	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
 // asking runs the program with an update service and without registries.
@@ -95,7 +95,7 @@ func TestListReleases(t *testing.T) {
 		append(from, "--accept-risk", "SlowPulls", "--accept-risk", "SlowPull")...)
 
 	o := k.gantry(append(from, "-o", "json")...)
-	var got query.ReleaseList
+	var got releases.ReleaseList
 	var failed struct{ Error view.ErrorText }
 	if err := json.Unmarshal([]byte(o.stdout), &got); err != nil || o.code != exitUsage || got.Version != 1 || len(got.Channels[0].Path.Hops) != 1 {
 		t.Errorf("ended with %d, %v\n%s", o.code, err, o.stdout)

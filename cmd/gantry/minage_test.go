@@ -15,7 +15,7 @@ import (
 // TestMinAge checks the flag: its values, and that the plan is not the one of the configuration.
 func TestMinAge(t *testing.T) {
 	t.Parallel()
-	long(t) // packages imageset and plan/build test the ages
+	long(t) // packages imageset and pkg/plan/build test the ages
 	w := newFixture(t, registrytest.Options{})
 	isc, lock := w.path("imageset.yaml"), w.path("plan.json")
 	for _, age := range []string{"soon", "5h", "0d"} {

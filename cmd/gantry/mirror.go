@@ -12,16 +12,16 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/mirror"
-	"github.com/gantry-mirror/gantry/mirror/admission"
 	"github.com/gantry-mirror/gantry/mirror/copying"
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/plan/admission"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
 )
 
 // showResult prints what was done on stdout, and what was not on stderr. notesAt says where the notes of

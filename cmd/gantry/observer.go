@@ -1,8 +1,8 @@
 package main
 
 import (
-	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )

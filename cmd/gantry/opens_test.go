@@ -25,7 +25,7 @@ var opensItself = map[string]string{
 	"pkg/file/durable/durable.go": "it opens folders to sync them",
 	"pkg/registrytest":            "it is for tests",
 	"mirror/mirrortest":           "it is for tests",
-	"pkg/release/releasetest":     "it is for tests",
+	"pkg/platform/releasetest":     "it is for tests",
 	"cmd/demo":                    "it opens files that it wrote",
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/archive/inspect"
-	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/plan/signing"
+	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
 // TestPlatformPlan checks that the size of a release counts content that its images share only

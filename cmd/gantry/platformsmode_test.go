@@ -9,8 +9,8 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // rewriteFixture has a catalog with a bundle and an operand, and an image by tag, all for several platforms.
@@ -65,7 +65,7 @@ func rewriteFixture(t *testing.T) (w *fixture, operand string) {
 // reference of the filtered catalog is in the mirror, with all that its index names.
 func TestPlatformsMode(t *testing.T) {
 	t.Parallel()
-	long(t) // package plan/build tests the mode, TestScripts/platforms the refusals
+	long(t) // package pkg/plan/build tests the mode, TestScripts/platforms the refusals
 	w, operand := rewriteFixture(t)
 	stanza := "  operators:\n  - catalog: dir://" + w.path("catalog") + "\n    targetCatalog: op/catalog\n    platforms: [{os: linux, architecture: amd64}]\n" +
 		"  additionalImages:\n  - name: images.example.net/tools/app:v1\n    platforms: [{os: linux, architecture: amd64}]\n"

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/gantry-mirror/gantry/mirror/releases"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
 )
 
 const releaseHelp = `RELEASE is one of:
@@ -39,7 +39,7 @@ that.
 type payloadFlags struct {
 	readFlags
 	archive archiveFlags
-	release query.ReleaseOptions
+	release releases.ReleaseOptions
 }
 
 func (f *payloadFlags) addFlags(c *cobra.Command) {
@@ -50,11 +50,11 @@ func (f *payloadFlags) addFlags(c *cobra.Command) {
 	archFlag(c, "arch")
 	fs.StringVarP(&f.release.Config, "config", "c", "", "ImageSetConfiguration whose update service is used for a version")
 	fs.StringVar((*string)(&f.release.Product), "product", string(release.OCP), "product of a version: ocp or okd")
-	offer(fs, "product", texts(query.Products()))
+	offer(fs, "product", texts(releases.Products()))
 }
 
 // releaseVerb adds the flags that select a release to a command, and what it does with the release and its other arguments.
-func (a *app) releaseVerb(c *cobra.Command, run func(ctx context.Context, o query.ReleaseOptions, args []string) error) *cobra.Command {
+func (a *app) releaseVerb(c *cobra.Command, run func(ctx context.Context, o releases.ReleaseOptions, args []string) error) *cobra.Command {
 	var f payloadFlags
 	f.addFlags(c)
 	c.RunE = func(cmd *cobra.Command, args []string) (err error) {
@@ -70,7 +70,7 @@ func (a *app) releaseVerb(c *cobra.Command, run func(ctx context.Context, o quer
 
 // inclusionFlags select the manifests of a cluster.
 type inclusionFlags struct {
-	options query.ManifestOptions
+	options releases.ManifestOptions
 	to      string
 }
 

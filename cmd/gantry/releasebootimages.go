@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/mirror/releases"
 )
 
 func (a *app) releaseBootImagesCommand() *cobra.Command {
@@ -24,8 +24,8 @@ kernels. Each has an address at the vendor and a digest. With kinds, list only t
 		Args: cobra.MinimumNArgs(1),
 	}
 	formFlag(c.Flags(), "format: text, json or yaml", outputText, outputJSON, outputYAML)
-	return a.releaseVerb(c, func(ctx context.Context, o query.ReleaseOptions, kinds []string) error {
-		list, err := query.BootImages(ctx, o, kinds)
-		return show(a, list, err, func(l *query.BootImageList) string { return view.BootImages(l, a.columns()) })
+	return a.releaseVerb(c, func(ctx context.Context, o releases.ReleaseOptions, kinds []string) error {
+		list, err := releases.BootImages(ctx, o, kinds)
+		return show(a, list, err, func(l *releases.BootImageList) string { return view.BootImages(l, a.columns()) })
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/mirror/releases"
 )
 
 func (a *app) releaseInfoCommand() *cobra.Command {
@@ -26,9 +26,9 @@ acknowledge before the next minor version, each with the command that does it.
 		Args: cobra.ExactArgs(1),
 	}
 	formFlag(c.Flags(), "format: text, json or yaml", outputText, outputJSON, outputYAML)
-	return a.releaseVerb(c, func(ctx context.Context, o query.ReleaseOptions, _ []string) error {
-		info, err := query.ReadRelease(ctx, o)
-		return show(a, info, err, func(r *query.ReleaseInfo) string { return view.ReleaseInfo(r, a.columns()) })
+	return a.releaseVerb(c, func(ctx context.Context, o releases.ReleaseOptions, _ []string) error {
+		info, err := releases.ReadRelease(ctx, o)
+		return show(a, info, err, func(r *releases.ReleaseInfo) string { return view.ReleaseInfo(r, a.columns()) })
 	})
 }
 
@@ -49,8 +49,8 @@ KubeVirt, is in the list of gantry release boot-images.
 		Args: cobra.MinimumNArgs(1),
 	}
 	formFlag(c.Flags(), "format: text, json or yaml", outputText, outputJSON, outputYAML)
-	return a.releaseVerb(c, func(ctx context.Context, o query.ReleaseOptions, patterns []string) error {
-		list, err := query.ReleaseImages(ctx, o, patterns)
-		return show(a, list, err, func(l *query.ReleaseImageList) string { return view.ReleaseImages(l, patterns, a.columns()) })
+	return a.releaseVerb(c, func(ctx context.Context, o releases.ReleaseOptions, patterns []string) error {
+		list, err := releases.ReleaseImages(ctx, o, patterns)
+		return show(a, list, err, func(l *releases.ReleaseImageList) string { return view.ReleaseImages(l, patterns, a.columns()) })
 	})
 }

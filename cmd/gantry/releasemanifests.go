@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/mirror/releases"
 )
 
 const inclusionHelp = `Without filters, all are printed. --profile, --feature-set, --capability-set and
@@ -38,7 +38,7 @@ a folder.
 	c.Flags().BoolVar(&in.options.CredentialsRequests, "credentials-requests", false, "only CredentialsRequests, as gantry release credentials")
 	c.Flags().StringVar(&in.options.Cloud, "cloud", "", "only CredentialsRequests for this cloud provider")
 	formFlag(c.Flags(), "format: yaml (documents) or json (a list without their content)", outputYAML, outputJSON)
-	return a.releaseVerb(c, func(ctx context.Context, o query.ReleaseOptions, _ []string) error {
+	return a.releaseVerb(c, func(ctx context.Context, o releases.ReleaseOptions, _ []string) error {
 		return a.releaseManifests(ctx, o, &in)
 	})
 }
@@ -62,15 +62,15 @@ folder.
 	in.addFlags(c.Flags())
 	c.Flags().StringVar(&in.options.Cloud, "cloud", "", "only those for this cloud provider: aws, azure, gcp, ibmcloud, nutanix, openstack, powervs, vsphere and others")
 	formFlag(c.Flags(), "format: yaml (documents) or json (a list without their content)", outputYAML, outputJSON)
-	return a.releaseVerb(c, func(ctx context.Context, o query.ReleaseOptions, _ []string) error {
+	return a.releaseVerb(c, func(ctx context.Context, o releases.ReleaseOptions, _ []string) error {
 		in.options.CredentialsRequests = true
 		return a.releaseManifests(ctx, o, &in)
 	})
 }
 
-func (a *app) releaseManifests(ctx context.Context, o query.ReleaseOptions, in *inclusionFlags) error {
+func (a *app) releaseManifests(ctx context.Context, o releases.ReleaseOptions, in *inclusionFlags) error {
 	in.options.ReleaseOptions = o
-	list, err := query.ReleaseManifests(ctx, in.options)
+	list, err := releases.ReleaseManifests(ctx, in.options)
 	if err != nil {
 		return err
 	}

@@ -4,14 +4,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/gantry-mirror/gantry/mirror/releases"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
 )
 
 // releaseQuery are the flags of verbs that ask update services.
 type releaseQuery struct {
 	registryFlags
-	*query.ReleaseQuery
+	*releases.ReleaseQuery
 }
 
 const updateServiceHelp = `The default is the update service of the product. Another one is set by
@@ -27,7 +27,7 @@ func (q *releaseQuery) addFlags(f *pflag.FlagSet) {
 	repeatable(f, &q.AcceptRisk, "accept-risk", "ignore the risk with this name (may be repeated)")
 	repeatable(f, &q.ForbidRisk, "forbid-risk", "exclude updates with the risk of this name (may be repeated)")
 	f.BoolVar(&q.IgnoreRisks, "ignore-risks", false, "ignore all risks except forbidden ones")
-	offer(f, "product", texts(query.Products()))
+	offer(f, "product", texts(releases.Products()))
 }
 
 // texts returns names as texts.

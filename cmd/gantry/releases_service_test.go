@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
 )
 
 // TestGraphDataIsNotReadAgain carries out plans in a workspace that lacks their graph data image,

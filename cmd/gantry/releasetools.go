@@ -6,11 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/mirror/releases"
 )
 
 func (a *app) releaseToolsCommand() *cobra.Command {
-	var o query.ToolOptions
+	var o releases.ToolOptions
 	c := &cobra.Command{
 		Use:   "tools RELEASE [NAME...] [--to DIR]",
 		Short: "List or extract oc, openshift-install and other tools of a release",
@@ -29,14 +29,14 @@ format of sha256sum.
 		Args: cobra.MinimumNArgs(1),
 	}
 	repeatable(c.Flags(), &o.Platforms, "platform", "platform on which the tools run, such as linux/amd64, darwin/arm64, windows/amd64 (may be repeated; default with --to: Linux on the architecture of the release)")
-	offer(c.Flags(), "platform", query.ToolPlatforms())
+	offer(c.Flags(), "platform", releases.ToolPlatforms())
 	c.Flags().StringVar(&o.To, "to", "", "write the tools to this folder")
 	c.Flags().StringVar(&o.ReleaseImage, "release-image", "", "image by digest that openshift-install installs (default: RELEASE; for an archive, the release at its source)")
 	formFlag(c.Flags(), "format: text, json or yaml", outputText, outputJSON, outputYAML)
-	return a.releaseVerb(c, func(ctx context.Context, release query.ReleaseOptions, names []string) error {
+	return a.releaseVerb(c, func(ctx context.Context, release releases.ReleaseOptions, names []string) error {
 		o.ReleaseOptions, o.Names = release, names
-		list, err := query.ReleaseTools(ctx, o)
-		return show(a, list, err, func(l *query.ReleaseToolList) string {
+		list, err := releases.ReleaseTools(ctx, o)
+		return show(a, list, err, func(l *releases.ReleaseToolList) string {
 			if o.To != "" {
 				return view.ToolSums(l)
 			}

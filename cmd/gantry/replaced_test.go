@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/mirror/admission"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/plan/admission"
 )
 
 // chainCatalog writes a catalog of the package kite, in which each version replaces the one before, and returns its

@@ -17,26 +17,26 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
 
-	"github.com/gantry-mirror/gantry/archive/extract"
 	"github.com/gantry-mirror/gantry/archive/foreign"
 	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/archive/rebuild"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/extract"
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/pull"
+	"github.com/gantry-mirror/gantry/mirror/releases"
 	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/mirror/report"
 	"github.com/gantry-mirror/gantry/mirror/verify"
-	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
-	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
-	"github.com/gantry-mirror/gantry/pkg/cluster"
+	"github.com/gantry-mirror/gantry/pkg/authoring"
 	"github.com/gantry-mirror/gantry/pkg/cluster/operator"
 	"github.com/gantry-mirror/gantry/pkg/config"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/registry"
-	"github.com/gantry-mirror/gantry/pkg/release/proof"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
+	"github.com/gantry-mirror/gantry/plan/cluster"
+	"github.com/gantry-mirror/gantry/plan/listing"
+	"github.com/gantry-mirror/gantry/plan/proof"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
@@ -88,7 +88,7 @@ func documents() []document {
 		{"explain", "explain", explanationDocument{}},
 		{"list-catalogs", "list operators", catalogsDocument{}},
 		{"list-operators", "list operators", listing.CatalogListing{}},
-		{"list-releases", "list releases", query.ReleaseList{}},
+		{"list-releases", "list releases", releases.ReleaseList{}},
 		{"list-versions", "list operators", versionsDocument{}},
 		{"login", "login", registry.LoginResult{}},
 		{"logout", "logout", registry.LogoutResult{}},
@@ -103,12 +103,12 @@ func documents() []document {
 		{"pull", "pull", pull.PulledFile{}},
 		{"pull-list", "pull", pull.FileList{}},
 		{"registry-prepare", "registry prepare", registry.PreparedRegistry{}},
-		{"release-boot-images", "release boot-images", query.BootImageList{}},
-		{"release-credentials", "release credentials", query.ReleaseManifestList{}},
-		{"release-images", "release images", query.ReleaseImageList{}},
-		{"release-info", "release info", query.ReleaseInfo{}},
-		{"release-manifests", "release manifests", query.ReleaseManifestList{}},
-		{"release-tools", "release tools", query.ReleaseToolList{}},
+		{"release-boot-images", "release boot-images", releases.BootImageList{}},
+		{"release-credentials", "release credentials", releases.ReleaseManifestList{}},
+		{"release-images", "release images", releases.ReleaseImageList{}},
+		{"release-info", "release info", releases.ReleaseInfo{}},
+		{"release-manifests", "release manifests", releases.ReleaseManifestList{}},
+		{"release-tools", "release tools", releases.ReleaseToolList{}},
 		{"resources", "resources", cluster.ResourceFiles{}},
 		{"serve", "serve", view.Served{}},
 		{"status", "status", workspace.StatusReport{}},

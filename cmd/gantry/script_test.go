@@ -19,9 +19,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
-	"github.com/gantry-mirror/gantry/pkg/release/updates"
+	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
 // updateScripts is the environment variable that makes the tests replace the expected output in the
@@ -34,7 +34,7 @@ const (
 	scriptMirror = "mirror.example.com:5000"
 	scriptSource = "source.example.com"
 	// scriptUpdates is the host of the update service, graph data and signatures of the small
-	// releases of pkg/release/releasetest.
+	// releases of pkg/platform/releasetest.
 	scriptUpdates = "updates.example.com"
 	// scriptCharts is the host of a chart repository.
 	scriptCharts = "charts.example.com"

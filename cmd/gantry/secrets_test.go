@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/release/updates"
+	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
 // secret is a part of what users must not find in any output.

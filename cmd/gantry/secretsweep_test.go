@@ -23,7 +23,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/release/updates"
+	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
 // A guard is in front of a registry. It requires a token, for a password, and redirects to blobs with

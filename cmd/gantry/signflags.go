@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/gantry-mirror/gantry/archive/keys"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/site/keys"
 )
 
 // signKeyFlag is the name of the flag.

@@ -9,7 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/report"
 	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 )
 
 // statusFlags are the flags of gantry status.

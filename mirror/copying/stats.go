@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gantry-mirror/gantry/mirror/site"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/site"
 )
 
 // tagUntagged gives a tag to each manifest of a plan that has none at the mirror: the images of indexes, and referrers. Garbage

@@ -9,12 +9,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/pkg/state/audit"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 // TestAudit checks what the audit log has of a run, that it has no secrets, and that entries of several

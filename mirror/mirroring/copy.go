@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/archive/program"
-	"github.com/gantry-mirror/gantry/mirror/admission"
 	"github.com/gantry-mirror/gantry/mirror/copying"
-	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/plan/admission"
 )
 
 // lease takes the lease of a registry, so that no other run writes to it. The context ends when the lease is lost.

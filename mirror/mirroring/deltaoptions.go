@@ -5,12 +5,12 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/gantry-mirror/gantry/pkg/airgap"
-	"github.com/gantry-mirror/gantry/pkg/airgap/deltamaker"
+	"github.com/gantry-mirror/gantry/pkg/archive/deltamaker"
 	"github.com/gantry-mirror/gantry/pkg/delta"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/pkg/site/airgap"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 )
 
 // How an archive carries blobs that changed.

@@ -3,9 +3,9 @@ package mirroring
 import (
 	"testing"
 
-	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/mirror/copying"
-	"github.com/gantry-mirror/gantry/pkg/airgap"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
+	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
 
 // TestFoundDeltas checks that blobs that an archive carries as deltas do not count as found.

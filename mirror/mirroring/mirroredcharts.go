@@ -3,9 +3,9 @@ package mirroring
 import (
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/mirror"
-	"github.com/gantry-mirror/gantry/mirror/site"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/site"
 )
 
 // A MirroredChart is a Helm chart at a destination.

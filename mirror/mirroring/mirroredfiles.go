@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/mirror"
-	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/fileartifact"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
+	"github.com/gantry-mirror/gantry/pkg/site"
 )
 
 // mirroredFiles returns the files of a plan that are at the destination after a run.

@@ -3,9 +3,9 @@ package mirroring
 import (
 	"context"
 
-	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/registry"
+	"github.com/gantry-mirror/gantry/pkg/site"
 )
 
 // preparation returns the preparation of a run and creates the repositories of Gantry, which planning

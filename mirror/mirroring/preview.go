@@ -3,9 +3,9 @@ package mirroring
 import (
 	"context"
 
-	"github.com/gantry-mirror/gantry/mirror/admission"
-	"github.com/gantry-mirror/gantry/mirror/site"
-	"github.com/gantry-mirror/gantry/pkg/cluster"
+	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/plan/admission"
+	"github.com/gantry-mirror/gantry/plan/cluster"
 )
 
 // preview is the end of a dry run: it finds out what a run would copy and publish.

@@ -13,8 +13,8 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // TestRefusals checks how runs end at a mirror that denies or accepts nothing, and that one which denies access to a

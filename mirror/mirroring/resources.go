@@ -3,9 +3,9 @@ package mirroring
 import (
 	"context"
 
-	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
+	"github.com/gantry-mirror/gantry/plan/cluster"
 )
 
 // Resources writes the cluster resources of a mirror again, from what the workspace knows of it. No

@@ -3,9 +3,9 @@ package mirroring
 import (
 	"context"
 
-	"github.com/gantry-mirror/gantry/mirror/site"
-	"github.com/gantry-mirror/gantry/pkg/cluster"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/plan/cluster"
 )
 
 // run is Run without reports: open, plan, admit, copy, publish, record. again are the options of Resources, which

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
 
 // Since is what a site has: the archives of a workspace up to one of them. At most one of its fields is set.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 )
 
 // TestNearestTags checks that the error of a catalog whose tag does not exist names the nearest tags,

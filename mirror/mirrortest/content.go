@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/mirror/verify"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/plan"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
 

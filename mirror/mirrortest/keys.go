@@ -12,10 +12,10 @@ import (
 	"filippo.io/age/armor"
 	"golang.org/x/crypto/ssh"
 
-	"github.com/gantry-mirror/gantry/archive"
-	"github.com/gantry-mirror/gantry/archive/keys"
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/site/keys"
 )
 
 // SSHKey writes a key and its public key, NAME.pub, to the folder. If passphrase is not "", the key is encrypted.

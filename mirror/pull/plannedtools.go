@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/release/tools"
+	"github.com/gantry-mirror/gantry/pkg/platform/tools"
 )
 
 // isTool reports whether a name is a tool, "oc", or looks like the file of one, "oc-4.20.5-linux-amd64".

@@ -9,12 +9,12 @@ import (
 	"path"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/archive"
-	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/fileartifact"
+	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
+	"github.com/gantry-mirror/gantry/pkg/site"
 )
 
 // Options says which file is fetched, from where and where to.

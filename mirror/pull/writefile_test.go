@@ -13,10 +13,10 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/remote/limits"
+	"github.com/gantry-mirror/gantry/pkg/site"
 )
 
 // A brokenSource has one blob, and ends with err after so many bytes; -1 is never.

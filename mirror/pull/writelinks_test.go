@@ -11,8 +11,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/site"
 )
 
 // TestLinksAreNotFollowed writes files of others over symbolic links: nothing is written through them, with and without

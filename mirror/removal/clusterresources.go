@@ -3,10 +3,10 @@ package removal
 import (
 	"context"
 
-	"github.com/gantry-mirror/gantry/mirror/site"
-	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
+	"github.com/gantry-mirror/gantry/plan/cluster"
 )
 
 // knownResources writes the cluster resources of a mirror again, if the workspace has them. none means that the

@@ -14,9 +14,9 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 )
 
 // The stanzas of a DeleteImageSetConfiguration.
@@ -193,7 +193,7 @@ func TestDeleteLayout(t *testing.T) {
 // catalog that loses it is published without it.
 func TestDeleteShared(t *testing.T) {
 	t.Parallel()
-	mirrortest.Long(t) // packages plan/deletion and mirror/prune test what stays, TestDelete the verb
+	mirrortest.Long(t) // packages pkg/plan/deletion and pkg/mirror/prune test what stays, TestDelete the verb
 	s := mirrortest.New(t, registrytest.Options{})
 	const packages = "    packages:\n    - name: lantern\n    - name: tidewater\n"
 	const copied = acmeStanza + "    targetCatalog: acme/copy\n"

@@ -19,8 +19,8 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/report"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // manyImages returns a site whose source has 30 images, and a function that writes a configuration with the first n.

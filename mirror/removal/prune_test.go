@@ -10,13 +10,13 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
-	"github.com/gantry-mirror/gantry/mirror/prune"
 	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 // prunable mirrors a configuration to PREFIX site, and then a smaller one: lantern without tidewater.
@@ -126,7 +126,7 @@ func TestPruneRefused(t *testing.T) {
 // that records are found with a limit of path components.
 func TestPruneOverlap(t *testing.T) {
 	t.Parallel()
-	mirrortest.Long(t) // package mirror/prune tests what stays, TestPruneWithArchives the verb
+	mirrortest.Long(t) // package pkg/mirror/prune tests what stays, TestPruneWithArchives the verb
 	s := prunable(t)
 	named := func(o *mirroring.Options) { o.Name = "imageset" }
 	// The first mirror had netcheck in site/tools/netcheck, and so has the second one below it.

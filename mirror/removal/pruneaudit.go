@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gantry-mirror/gantry/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/pkg/state/audit"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 // auditDeletions records what a run of prune or delete deleted, and how it ended. If the log cannot be

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gantry-mirror/gantry/mirror/prune"
-	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
+	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
+	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
+	"github.com/gantry-mirror/gantry/plan/cluster"
 )
 
 // A ForgottenSet is an image set that was given up: what only it needed is deleted, and then its records.

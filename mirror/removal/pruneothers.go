@@ -7,12 +7,12 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/gantry-mirror/gantry/mirror"
-	"github.com/gantry-mirror/gantry/mirror/prune"
-	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
+	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/state/lease"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )

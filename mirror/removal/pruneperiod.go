@@ -3,7 +3,7 @@ package removal
 import (
 	"time"
 
-	"github.com/gantry-mirror/gantry/mirror/site"
+	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
 

@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/gantry-mirror/gantry/mirror/prune"
-	"github.com/gantry-mirror/gantry/mirror/site"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // keepTagged returns which images of an earlier plan are wanted: those for which want returns true, and the catalogs and

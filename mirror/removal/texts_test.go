@@ -6,8 +6,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // TestSelects checks which images a selection of unrecorded content includes.

@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/resources/shardjob"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // KubernetesJobOptions says how a plan is copied by Jobs of a cluster. KubernetesJob, KubernetesImage and

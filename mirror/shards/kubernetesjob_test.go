@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
 // TestKubernetesJobSize checks that a plan too large for a ConfigMap is refused, unless it is on a volume.

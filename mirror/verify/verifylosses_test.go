@@ -15,10 +15,10 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/cluster"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
+	"github.com/gantry-mirror/gantry/plan/cluster"
 )
 
 // A loss is one thing that a complete mirror loses.

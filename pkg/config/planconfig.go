@@ -9,9 +9,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/draft"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // configFromPlans makes the configuration that selects the content of plans.

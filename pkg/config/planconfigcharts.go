@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
 // charts adds the charts of a plan, each with its version. A plan does not have the values that they were

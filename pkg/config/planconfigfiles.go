@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
 // files adds the files of a plan that the configuration named, with their checksums.

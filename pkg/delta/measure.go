@@ -3,7 +3,7 @@ package delta
 import (
 	"time"
 
-	"github.com/gantry-mirror/gantry/pkg/cputime"
+	"github.com/gantry-mirror/gantry/pkg/delta/cputime"
 )
 
 // measure runs f and returns the processor time it used. f must not start goroutines.

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/gantry-mirror/gantry/archive"
-	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 	"github.com/gantry-mirror/gantry/pkg/window"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // The schemes of destinations.

@@ -10,7 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice/redact"
-	"github.com/gantry-mirror/gantry/pkg/fileartifact"
+	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
 )
 
 // A File is a file that is mirrored as it is (mirror.files[]). Either URL or Path is set.

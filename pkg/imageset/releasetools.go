@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/gantry-mirror/gantry/pkg/release/tools"
+	"github.com/gantry-mirror/gantry/pkg/platform/tools"
 )
 
 // Tools select the tools and boot images of releases (mirror.platform.tools).

@@ -17,8 +17,8 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/provision"
 	"github.com/gantry-mirror/gantry/pkg/registry"
-	"github.com/gantry-mirror/gantry/pkg/registry/provision"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )

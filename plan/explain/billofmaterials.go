@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/plan/sbom"
+	"github.com/gantry-mirror/gantry/pkg/plan/sbom"
 	"github.com/gantry-mirror/gantry/plan/signing"
 )
 

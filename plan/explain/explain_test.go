@@ -12,14 +12,14 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/plan"
 	"github.com/gantry-mirror/gantry/plan/explain"
 	"github.com/gantry-mirror/gantry/plan/planning"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
-const packages = "../build/testdata/golden/packages.json"
+const packages = "../../pkg/plan/build/testdata/golden/packages.json"
 
 // workspace returns a workspace with copies of plans.
 func workspace(t *testing.T, names ...string) string {
@@ -71,7 +71,7 @@ func TestExplain(t *testing.T) {
 			}
 		}
 	}
-	release := "../build/testdata/golden/releases.json"
+	release := "../../pkg/plan/build/testdata/golden/releases.json"
 	if text, err = os.ReadFile(release); err != nil {
 		t.Fatal(err)
 	}

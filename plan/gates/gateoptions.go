@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/gate"
+	"github.com/gantry-mirror/gantry/plan/gates/gate"
 )
 
 // DefaultGateParallel is the default of Gates.GateParallel.

@@ -10,7 +10,7 @@
 // The same configuration and the same sources give the same plan, byte by byte. A plan that is read from a
 // file needs the content that Gantry built for it: LoadPlan builds that again.
 //
-// This package copies nothing, and it has no rule of its own about catalogs: these are in plan/build and
+// This package copies nothing, and it has no rule of its own about catalogs: these are in pkg/plan/build and
 // catalog/filter.
 //
 // Start with Make in plan.go, then read MakeFor.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // TestEarlierPlan reads the last plan of a workspace. One that cannot be read is as good as none.

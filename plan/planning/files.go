@@ -3,9 +3,9 @@ package planning
 import (
 	"context"
 
-	"github.com/gantry-mirror/gantry/pkg/workspace"
-	"github.com/gantry-mirror/gantry/plan"
-	"github.com/gantry-mirror/gantry/plan/build"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/plan/build"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 )
 
 // rebuildFiles makes the artifacts of a plan's files again. Their content is read when it is copied.

@@ -7,10 +7,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/release/updates"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
-	"github.com/gantry-mirror/gantry/plan"
-	"github.com/gantry-mirror/gantry/plan/build"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/plan/build"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
+	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
 // rebuildGraph builds the image of a plan's graph data, if it is not in the cache of the workspace.

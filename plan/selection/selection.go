@@ -15,10 +15,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/imageset/tagrule"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/plan/build"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/state"
-	"github.com/gantry-mirror/gantry/plan"
-	"github.com/gantry-mirror/gantry/plan/build"
 )
 
 // A Selection is a configuration, and files about what clusters run.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/state"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // maxPlanText is how many bytes of a compressed plan are read, without the compression: as many as plan.Read

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/mirror"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/signature/cosign"
 	"github.com/gantry-mirror/gantry/pkg/signature/policy"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // ImagePolicies returns the policies with which nodes verify the images that a policy accepted by

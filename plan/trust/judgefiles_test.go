@@ -5,7 +5,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
 // TestFilesAreExempt checks that signature policies do not apply to files, and only to these: a plan that comes over a

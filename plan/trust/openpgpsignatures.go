@@ -10,10 +10,10 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
 	"github.com/gantry-mirror/gantry/pkg/signature/policy"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // A signatureRecorder is a finder that keeps the OpenPGP signatures that it found. They are on web servers

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/cluster/rbac"
+	"github.com/gantry-mirror/gantry/pkg/catalog/rbac"
 )
 
 // userRoles returns ClusterRoles for the users of the operator's APIs. Kubernetes adds their rules to its

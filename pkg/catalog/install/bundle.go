@@ -26,7 +26,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
-	"github.com/gantry-mirror/gantry/pkg/cluster/rbac"
+	"github.com/gantry-mirror/gantry/pkg/catalog/rbac"
 )
 
 // A Bundle is what is known of a bundle from its manifests.

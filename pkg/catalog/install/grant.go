@@ -1,6 +1,6 @@
 package install
 
-import "github.com/gantry-mirror/gantry/pkg/cluster/rbac"
+import "github.com/gantry-mirror/gantry/pkg/catalog/rbac"
 
 // A grant is a role that OLM v1 creates, with what it permits.
 type grant struct {

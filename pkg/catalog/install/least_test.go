@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/cluster/rbac"
+	"github.com/gantry-mirror/gantry/pkg/catalog/rbac"
 )
 
 // checkLeast checks that the roles of a result, read from its manifests, permit what is needed, and that each

@@ -1,7 +1,7 @@
 package install
 
 import (
-	"github.com/gantry-mirror/gantry/pkg/cluster/rbac"
+	"github.com/gantry-mirror/gantry/pkg/catalog/rbac"
 )
 
 // olmGroup is the API group of OLM v1.

@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/gantry-mirror/gantry/pkg/cluster/rbac"
+	"github.com/gantry-mirror/gantry/pkg/catalog/rbac"
 )
 
 // An Object is a manifest. Its members are written in the order of their names.

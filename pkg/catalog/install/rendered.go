@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/cluster/rbac"
+	"github.com/gantry-mirror/gantry/pkg/catalog/rbac"
 )
 
 // A thing is an object that OLM v1 applies: its resource, with the group, and its name.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
-	"github.com/gantry-mirror/gantry/pkg/cluster/rbac"
+	"github.com/gantry-mirror/gantry/pkg/catalog/rbac"
 )
 
 // V1Options say how OLM v1 installs a bundle.

@@ -9,7 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/cluster/operator"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/plan/build"
+	"github.com/gantry-mirror/gantry/pkg/plan/build"
 )
 
 // archived reports whether the catalogs to check are those of an archive.

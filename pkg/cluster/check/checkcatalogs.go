@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/plan"
-	"github.com/gantry-mirror/gantry/plan/build"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/plan/build"
 	"github.com/gantry-mirror/gantry/plan/signing"
 )
 

@@ -18,8 +18,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/plan/build"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/plan/build"
 )
 
 // CRDSafety is what OLM v1's CRD upgrade safety would say about the updates between the bundles of a

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/release/proof"
+	"github.com/gantry-mirror/gantry/plan/proof"
 )
 
 func TestPlatformError(t *testing.T) {

@@ -3,9 +3,9 @@ package check
 import (
 	"context"
 
-	"github.com/gantry-mirror/gantry/mirror"
-	"github.com/gantry-mirror/gantry/pkg/release/proof"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/plan/proof"
 )
 
 // planned returns what a plan requires of the mirror, and which of its images are missing.

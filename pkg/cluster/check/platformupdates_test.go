@@ -19,12 +19,12 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/cluster/check"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
-	"github.com/gantry-mirror/gantry/pkg/release/proof"
-	"github.com/gantry-mirror/gantry/pkg/release/releasetest"
-	"github.com/gantry-mirror/gantry/pkg/release/updates"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/plan/planning"
+	"github.com/gantry-mirror/gantry/plan/proof"
+	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
 const provenPlatform = `  platform:
@@ -182,7 +182,7 @@ func offered(p *mirrortest.Platform, prefix string) {
 	p.Mirrored(config, p.Docker(prefix), func(o *mirroring.Options) { o.Workspace = p.Path(prefix) })
 }
 
-// TestPlatformMissing removes one thing from each mirror. The tests of pkg/release/proof cover everything else that may
+// TestPlatformMissing removes one thing from each mirror. The tests of plan/proof cover everything else that may
 // be missing.
 func TestPlatformMissing(t *testing.T) {
 	t.Parallel()
@@ -346,7 +346,7 @@ func TestPlatformKeys(t *testing.T) {
 // TestPlatformUnverified checks releases that were mirrored without signatures. The first of them has no keys, either.
 func TestPlatformUnverified(t *testing.T) {
 	t.Parallel()
-	mirrortest.Long(t) // pkg/release/proof tests the findings, TestPlatform the verb
+	mirrortest.Long(t) // plan/proof tests the findings, TestPlatform the verb
 	u := releasetest.Small()
 	u.Releases[0].Flaws.NoKeys = true
 	p := mirrortest.NewPlatform(t, u)

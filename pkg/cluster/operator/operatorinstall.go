@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/archive"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/install"
-	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/plan/listing"
 )
 
 // OpenShiftWithAccount are the versions of OpenShift whose OLM v1 uses the account of a ClusterExtension.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gantry-mirror/gantry/pkg/cputime"
+	"github.com/gantry-mirror/gantry/pkg/delta/cputime"
 )
 
 // readAheadAfter is the content of a member after which decompression gets a goroutine of its own, so

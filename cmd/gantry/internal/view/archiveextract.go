@@ -3,7 +3,7 @@ package view
 import (
 	"fmt"
 
-	"github.com/gantry-mirror/gantry/archive/extract"
+	"github.com/gantry-mirror/gantry/mirror/extract"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )

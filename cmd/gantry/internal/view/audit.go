@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state/audit"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 // Audit returns the last entries of an audit log as a table for a screen of this width, 0 is no limit,

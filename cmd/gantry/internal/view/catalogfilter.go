@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
+	"github.com/gantry-mirror/gantry/pkg/authoring"
 )
 
 // Filtered describes what was kept of each catalog, for a screen of this width; 0 is no limit.

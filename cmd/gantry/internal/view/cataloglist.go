@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
-	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
+	"github.com/gantry-mirror/gantry/plan/listing"
 )
 
 // CatalogListing returns a listing as a table: of packages, or of the bundles of one package, for a

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
-	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
+	"github.com/gantry-mirror/gantry/plan/listing"
 )
 
 func TestCatalogListing(t *testing.T) {

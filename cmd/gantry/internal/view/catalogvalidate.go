@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/catalog/authoring"
+	"github.com/gantry-mirror/gantry/pkg/authoring"
 )
 
 // Validation returns the problems of a catalog, one per line, or the size of a valid catalog.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
 // writeCharts writes how the charts that were mirrored are installed.

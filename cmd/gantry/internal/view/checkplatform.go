@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/mirror/site"
-	"github.com/gantry-mirror/gantry/pkg/release/proof"
+	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/plan/proof"
 )
 
 // PlatformCheck returns a report as text for a screen of this width, 0 is no limit: hops first, then

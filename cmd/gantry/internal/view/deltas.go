@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/airgap"
-	"github.com/gantry-mirror/gantry/pkg/airgap/deltamaker"
+	"github.com/gantry-mirror/gantry/pkg/archive/deltamaker"
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
 
 // reasonTexts continue "carried whole: 3 blobs (10 MB) ".

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/report"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // ContentDifference returns what changed from one content to another as text.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/pkg/advice/escape"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
 )
 
 // A failureLine is a line of the file of --failures.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/remote"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // A hundred images that fail for the same reason are a hundred lines and one reason.

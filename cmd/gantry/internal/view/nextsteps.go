@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
-	"github.com/gantry-mirror/gantry/pkg/airgap"
-	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/site/airgap"
+	"github.com/gantry-mirror/gantry/plan/cluster"
 )
 
 // writeNextSteps writes what the user does after a run: apply the cluster resources, or carry the

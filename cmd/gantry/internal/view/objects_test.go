@@ -3,8 +3,8 @@ package view
 import (
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/cluster"
 	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/plan/cluster"
 )
 
 // TestObjects checks how changes of cluster resources are printed, with the commands for objects that

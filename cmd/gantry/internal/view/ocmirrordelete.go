@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/mirror/removal"
-	"github.com/gantry-mirror/gantry/plan/deletion"
+	"github.com/gantry-mirror/gantry/pkg/plan/deletion"
 )
 
 // What oc mirror prints when it lists what to delete, and when it deletes (internal/pkg/cli, delete and batch of its version 2).

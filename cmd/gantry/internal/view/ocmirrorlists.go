@@ -6,8 +6,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/gantry-mirror/gantry/pkg/catalog/listing"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/mirror/releases"
+	"github.com/gantry-mirror/gantry/plan/listing"
 )
 
 // What the lists of oc mirror print, which scripts cut with awk, grep and tail. The text is that of its version 2
@@ -68,7 +68,7 @@ func OCMirrorCatalogs(version string, found []string) string {
 
 // OCMirrorReleases returns a list of releases as oc mirror prints it. The releases of a channel are listed
 // oldest first. version is set for the channels of a version.
-func OCMirrorReleases(l *query.ReleaseList, version string) string {
+func OCMirrorReleases(l *releases.ReleaseList, version string) string {
 	var b strings.Builder
 	switch {
 	case version != "":

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/mirror/prune"
 	"github.com/gantry-mirror/gantry/mirror/removal"
+	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 )
 
 func TestPruned(t *testing.T) {

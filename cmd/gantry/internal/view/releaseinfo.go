@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/mirror/releases"
 )
 
 // ReleaseInfo returns what a release image says.
-func ReleaseInfo(r *query.ReleaseInfo, width int) string {
+func ReleaseInfo(r *releases.ReleaseInfo, width int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Release %s for %s\n", r.Release, r.Arch)
 	fmt.Fprintf(&b, "  image    %s\n", OneLine(r.Source))
@@ -52,7 +52,7 @@ func ReleaseInfo(r *query.ReleaseInfo, width int) string {
 }
 
 // ReleaseImages returns the images of a release: with one complete name, only its reference.
-func ReleaseImages(l *query.ReleaseImageList, patterns []string, width int) string {
+func ReleaseImages(l *releases.ReleaseImageList, patterns []string, width int) string {
 	if len(patterns) == 1 && len(l.Images) == 1 && l.Images[0].Name == patterns[0] {
 		return l.Images[0].Image + "\n"
 	}
@@ -61,6 +61,6 @@ func ReleaseImages(l *query.ReleaseImageList, patterns []string, width int) stri
 	return b.String()
 }
 
-func writeImages(b *strings.Builder, images []query.ReleaseImage, width int) {
-	b.WriteString(tabulate(width, "  NAME\tIMAGE", each(images, func(i query.ReleaseImage) string { return "  " + OneLine(i.Name) + "\t" + i.Image })))
+func writeImages(b *strings.Builder, images []releases.ReleaseImage, width int) {
+	b.WriteString(tabulate(width, "  NAME\tIMAGE", each(images, func(i releases.ReleaseImage) string { return "  " + OneLine(i.Name) + "\t" + i.Image })))
 }

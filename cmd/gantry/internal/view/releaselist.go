@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/mirror/releases"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/pkg/release/query"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // Releases returns a list of releases or channels as tables, or paths as in plans, for a screen of this
 // width; 0 is no limit.
-func Releases(l *query.ReleaseList, width int) string {
+func Releases(l *releases.ReleaseList, width int) string {
 	var b strings.Builder
 	paths := &plan.Plan{}
 	if c := l.Channels[0]; len(c.Releases) == 0 && c.From == "" {
@@ -38,7 +38,7 @@ func Releases(l *query.ReleaseList, width int) string {
 }
 
 // listTitle returns the title of one list of several.
-func listTitle(c query.ListedChannel) string {
+func listTitle(c releases.ListedChannel) string {
 	title := fmt.Sprintf("%s for %s", c.Name, c.Arch)
 	if c.From != "" {
 		title += ", from " + c.From
@@ -46,13 +46,13 @@ func listTitle(c query.ListedChannel) string {
 	return title
 }
 
-func writeChannels(b *strings.Builder, channels []query.ListedChannel, width int) {
-	b.WriteString(tabulate(width, "CHANNEL\tARCH\tHEAD\tRELEASES", each(channels, func(c query.ListedChannel) string {
+func writeChannels(b *strings.Builder, channels []releases.ListedChannel, width int) {
+	b.WriteString(tabulate(width, "CHANNEL\tARCH\tHEAD\tRELEASES", each(channels, func(c releases.ListedChannel) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%d", OneLine(c.Name), OneLine(string(c.Arch)), OneLine(c.Head), c.Count)
 	})))
 }
 
-func writeReleaseList(b *strings.Builder, c query.ListedChannel, width int) {
+func writeReleaseList(b *strings.Builder, c releases.ListedChannel, width int) {
 	if len(c.Releases) == 0 {
 		fmt.Fprintf(b, "no updates lead from %s to any release\n", c.From)
 		return
@@ -61,11 +61,11 @@ func writeReleaseList(b *strings.Builder, c query.ListedChannel, width int) {
 	if c.From != "" {
 		heading = []string{"VERSION", "", "HOPS", "RISKS", "ERRATUM"}
 	}
-	sizes := slices.ContainsFunc(c.Releases, func(r query.ListedRelease) bool { return r.Size > 0 })
+	sizes := slices.ContainsFunc(c.Releases, func(r releases.ListedRelease) bool { return r.Size > 0 })
 	if sizes {
 		heading = slices.Insert(heading, 2, "SIZE")
 	}
-	rows := each(c.Releases, func(r query.ListedRelease) string {
+	rows := each(c.Releases, func(r releases.ListedRelease) string {
 		row := []string{r.Version, Remarks(r.Head, false)}
 		if sizes {
 			row = append(row, sizeText(r.Size))
@@ -89,7 +89,7 @@ func sizeText(size int64) string {
 }
 
 // riskText returns the number of risks on the path to a release.
-func riskText(r *query.Reached) string {
+func riskText(r *releases.Reached) string {
 	switch {
 	case r.Risks == 0:
 		return "-"

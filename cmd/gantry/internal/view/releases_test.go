@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry/pkg/release/query"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/mirror/releases"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
 func TestReleases(t *testing.T) {
@@ -20,12 +20,12 @@ func TestReleases(t *testing.T) {
 	accepted := *path
 	accepted.Hops = []plan.Hop{{From: "4.19.1", To: "4.20.1", Risks: []plan.Risk{path.Hops[0].Risks[0]}}}
 	accepted.Hops[0].Risks[0].Accepted = true
-	reached := query.ListedChannel{Name: "fast-4.20", Arch: "amd64", Head: "4.20.2", Count: 6, From: "4.19.1", Releases: []query.ListedRelease{
-		{Version: "4.20.2", URL: errata + "2", Head: true, Size: 3 << 30, Reached: &query.Reached{Hops: 2}},
-		{Version: "4.20.1", URL: errata + "1", Reached: &query.Reached{Hops: 1, Risks: 2, Always: 1}},
+	reached := releases.ListedChannel{Name: "fast-4.20", Arch: "amd64", Head: "4.20.2", Count: 6, From: "4.19.1", Releases: []releases.ListedRelease{
+		{Version: "4.20.2", URL: errata + "2", Head: true, Size: 3 << 30, Reached: &releases.Reached{Hops: 2}},
+		{Version: "4.20.1", URL: errata + "1", Reached: &releases.Reached{Hops: 1, Risks: 2, Always: 1}},
 	}}
 	multi := reached
-	multi.Arch, multi.Releases = "multi", []query.ListedRelease{}
+	multi.Arch, multi.Releases = "multi", []releases.ListedRelease{}
 	const risky = `Updates
   4.19.1 to 4.20.1 for amd64, in channel stable-4.20: 1 update
     4.19.1 -> 4.20.1  to the next minor version
@@ -38,32 +38,32 @@ Risks of these updates
     rule: Always, for every cluster
 `
 	for name, tc := range map[string]struct {
-		list []query.ListedChannel
+		list []releases.ListedChannel
 		want string
 	}{
-		"channels": {[]query.ListedChannel{{Name: "stable-4.20", Arch: "amd64", Head: "4.20.1", Count: 5}, {Name: "eus-4.20", Arch: "multi", Head: "4.20.2", Count: 12}}, `CHANNEL      ARCH   HEAD    RELEASES
+		"channels": {[]releases.ListedChannel{{Name: "stable-4.20", Arch: "amd64", Head: "4.20.1", Count: 5}, {Name: "eus-4.20", Arch: "multi", Head: "4.20.2", Count: 12}}, `CHANNEL      ARCH   HEAD    RELEASES
 stable-4.20  amd64  4.20.1  5
 eus-4.20     multi  4.20.2  12
 `},
-		"releases": {[]query.ListedChannel{{Name: "stable-4.20", Arch: "amd64", Releases: []query.ListedRelease{{Version: "4.20.1", URL: errata + "1", Channels: channels, Head: true}, {Version: "4.19.2", URL: errata + "0", Channels: channels}}}}, `VERSION        ERRATUM                       CHANNELS
+		"releases": {[]releases.ListedChannel{{Name: "stable-4.20", Arch: "amd64", Releases: []releases.ListedRelease{{Version: "4.20.1", URL: errata + "1", Channels: channels, Head: true}, {Version: "4.19.2", URL: errata + "0", Channels: channels}}}}, `VERSION        ERRATUM                       CHANNELS
 4.20.1   head  https://errata.example.com/1  eus-4.20, stable-4.20
 4.19.2         https://errata.example.com/0  eus-4.20, stable-4.20
 `},
-		"reached": {[]query.ListedChannel{reached}, `VERSION        SIZE     HOPS  RISKS                    ERRATUM
+		"reached": {[]releases.ListedChannel{reached}, `VERSION        SIZE     HOPS  RISKS                    ERRATUM
 4.20.2   head  3.0 GiB  2     -                        https://errata.example.com/2
 4.20.1         -        1     2 (1 for every cluster)  https://errata.example.com/1
 `},
-		"several": {[]query.ListedChannel{{Name: "fast-4.20", Arch: "amd64", From: "4.20.1", Releases: reached.Releases[1:]}, multi}, `fast-4.20 for amd64, from 4.20.1
+		"several": {[]releases.ListedChannel{{Name: "fast-4.20", Arch: "amd64", From: "4.20.1", Releases: reached.Releases[1:]}, multi}, `fast-4.20 for amd64, from 4.20.1
 VERSION    HOPS  RISKS                    ERRATUM
 4.20.1     1     2 (1 for every cluster)  https://errata.example.com/1
 
 fast-4.20 for multi, from 4.19.1
 no updates lead from 4.19.1 to any release
 `},
-		"nothing":  {[]query.ListedChannel{multi}, "no updates lead from 4.19.1 to any release\n"},
-		"a path":   {[]query.ListedChannel{{Name: "stable-4.20", From: "4.19.1", Path: path}}, risky},
-		"accepted": {[]query.ListedChannel{{Name: "stable-4.20", From: "4.19.1", Path: &accepted}}, risky},
-		"no hops":  {[]query.ListedChannel{{Name: "stable-4.20", From: "4.20.1", Path: &plan.UpdatePath{Product: "ocp", Arch: "amd64", Channel: "stable-4.20", From: "4.20.1", To: "4.20.1"}}}, "Updates\n  4.20.1 to 4.20.1 for amd64, in channel stable-4.20: nothing to do\n"},
+		"nothing":  {[]releases.ListedChannel{multi}, "no updates lead from 4.19.1 to any release\n"},
+		"a path":   {[]releases.ListedChannel{{Name: "stable-4.20", From: "4.19.1", Path: path}}, risky},
+		"accepted": {[]releases.ListedChannel{{Name: "stable-4.20", From: "4.19.1", Path: &accepted}}, risky},
+		"no hops":  {[]releases.ListedChannel{{Name: "stable-4.20", From: "4.20.1", Path: &plan.UpdatePath{Product: "ocp", Arch: "amd64", Channel: "stable-4.20", From: "4.20.1", To: "4.20.1"}}}, "Updates\n  4.20.1 to 4.20.1 for amd64, in channel stable-4.20: nothing to do\n"},
 	} {
 		want := tc.want
 		switch name {
@@ -72,7 +72,7 @@ no updates lead from 4.19.1 to any release
 		case "accepted":
 			want = strings.ReplaceAll(want, "ACCEPTED", "; accepted")
 		}
-		if diff := cmp.Diff(want, Releases(&query.ReleaseList{Version: 1, Product: "ocp", Channels: tc.list}, 0)); diff != "" {
+		if diff := cmp.Diff(want, Releases(&releases.ReleaseList{Version: 1, Product: "ocp", Channels: tc.list}, 0)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -81,16 +81,16 @@ no updates lead from 4.19.1 to any release
 func TestReleaseContents(t *testing.T) {
 	t.Parallel()
 	const image = "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:1"
-	images := &query.ReleaseImageList{Release: "4.20.5", Images: []query.ReleaseImage{{Name: "cli", Image: image}}}
-	tools := &query.ReleaseToolList{Release: "4.20.5", Tools: []query.ReleaseTool{
+	images := &releases.ReleaseImageList{Release: "4.20.5", Images: []releases.ReleaseImage{{Name: "cli", Image: image}}}
+	tools := &releases.ReleaseToolList{Release: "4.20.5", Tools: []releases.ReleaseTool{
 		{Name: "oc", Platform: "darwin/arm64", File: "oc-4.20.5-darwin-arm64", Digest: "sha256:aa"}, {Name: "oc", Platform: "linux/amd64", File: "oc-4.20.5-linux-amd64", Digest: "sha256:bb"},
 		{Name: "oc-mirror", Platform: "linux/amd64", File: "oc-mirror-4.20.5-linux-amd64", Digest: "sha256:cc"},
 	}}
-	boot := &query.BootImageList{Release: "4.20.5", BootImages: []query.BootImage{{Kind: "metal/iso", Arch: "amd64", Part: "disk", Address: "https://boot.example.com/disk.iso"}}}
-	info := &query.ReleaseInfo{
+	boot := &releases.BootImageList{Release: "4.20.5", BootImages: []releases.BootImage{{Kind: "metal/iso", Arch: "amd64", Part: "disk", Address: "https://boot.example.com/disk.iso"}}}
+	info := &releases.ReleaseInfo{
 		Release: "4.20.5", Arch: "amd64", Source: image, Digest: "sha256:dd", URL: "https://errata.example.com/1", Manifests: 10, Images: images.Images, Previous: []string{"4.19.7", "4.20.4"},
-		Software: []query.Software{{Name: "kubernetes", Version: "1.33.5"}}, Capabilities: []string{"Console"}, Profiles: []string{"ibm-cloud-managed"},
-		Gates: []query.ReleaseGate{{Name: "ack", Minor: "4.20", Message: "Some APIs are removed.", Command: "oc patch"}},
+		Software: []releases.Software{{Name: "kubernetes", Version: "1.33.5"}}, Capabilities: []string{"Console"}, Profiles: []string{"ibm-cloud-managed"},
+		Gates: []releases.ReleaseGate{{Name: "ack", Minor: "4.20", Message: "Some APIs are removed.", Command: "oc patch"}},
 	}
 	for name, tc := range map[string]struct{ got, want string }{
 		"an image":    {ReleaseImages(images, []string{"cli"}, 0), image + "\n"},

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/release/query"
+	"github.com/gantry-mirror/gantry/mirror/releases"
 )
 
 // ReleaseTools returns the tools that a release has, with the platforms of each.
-func ReleaseTools(l *query.ReleaseToolList, width int) string {
+func ReleaseTools(l *releases.ReleaseToolList, width int) string {
 	var rows []string
 	for i := 0; i < len(l.Tools); {
 		name := l.Tools[i].Name
@@ -22,7 +22,7 @@ func ReleaseTools(l *query.ReleaseToolList, width int) string {
 }
 
 // ToolSums returns the checksums of the files that were written, as sha256sum prints them.
-func ToolSums(l *query.ReleaseToolList) string {
+func ToolSums(l *releases.ReleaseToolList) string {
 	var b strings.Builder
 	for _, t := range l.Tools {
 		fmt.Fprintf(&b, "%s  %s\n", t.Digest.Encoded(), t.File)
@@ -31,11 +31,11 @@ func ToolSums(l *query.ReleaseToolList) string {
 }
 
 // BootImages returns the files that machines boot from.
-func BootImages(l *query.BootImageList, width int) string {
+func BootImages(l *releases.BootImageList, width int) string {
 	if len(l.BootImages) == 0 {
 		return fmt.Sprintf("release %s lists no boot images\n", l.Release)
 	}
-	return tabulate(width, "KIND\tARCH\tPART\tADDRESS", each(l.BootImages, func(i query.BootImage) string {
+	return tabulate(width, "KIND\tARCH\tPART\tADDRESS", each(l.BootImages, func(i releases.BootImage) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%s", i.Kind, i.Arch, i.Part, OneLine(i.Address))
 	}))
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/mirror/admission"
+	"github.com/gantry-mirror/gantry/plan/admission"
 )
 
 // Replaced returns what clusters lose when catalogs of a destination are replaced, as a section of a plan; "" if

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
 // FormatName returns a format as texts call it.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/archive/serve"
-	"github.com/gantry-mirror/gantry/pkg/airgap"
-	"github.com/gantry-mirror/gantry/plan"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
 
 // Served is what gantry archive serve --output json prints once it listens.

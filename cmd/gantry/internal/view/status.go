@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 // Status returns the last runs of a workspace as a table for a screen of this width, 0 is no limit, and

@@ -7,8 +7,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state"
-	"github.com/gantry-mirror/gantry/pkg/workspace"
 )
 
 // TestStatus checks the table of the last runs.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/mirror"
 	"github.com/gantry-mirror/gantry/mirror/copying"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
 )
 
 func TestCopyProgressOfNothing(t *testing.T) {

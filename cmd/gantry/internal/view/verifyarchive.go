@@ -7,8 +7,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/archive/program"
 	"github.com/gantry-mirror/gantry/mirror/verify"
-	"github.com/gantry-mirror/gantry/pkg/airgap"
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
 
 // VerifiedArchive returns the result of verifying an archive as text.

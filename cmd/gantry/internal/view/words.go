@@ -16,8 +16,8 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
-	"github.com/gantry-mirror/gantry/plan"
 )
 
 // maxListed is the number of lines of a list in a text. The JSON has all of them.

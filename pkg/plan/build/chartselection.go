@@ -1,0 +1,205 @@
+package build
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
+	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/chart"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/reference"
+)
+
+// A wantedChart is a version of a chart that an entry of the configuration selects. chart has its name,
+// version, origin and source; name and version are "" for a local chart.
+type wantedChart struct {
+	chart plan.Chart
+	entry *imageset.Chart
+	// address is where its archive is, with what a plan must not contain; sha256 is its digest or "".
+	address, sha256 string
+}
+
+// maxCharts is the maximum number of versions of charts in a plan.
+const maxCharts = 50_000
+
+// selectCharts returns the versions of charts that the configuration selects, in its order.
+func selectCharts(ctx context.Context, cfg *imageset.Helm, sources Sources, opts Options) (all []wantedChart, notes []string, err error) {
+	for i := range cfg.Repositories {
+		r := &cfg.Repositories[i]
+		var some []wantedChart
+		young := &youngCharts{opts: opts, repository: redact.Address(r.URL)}
+		if strings.HasPrefix(r.URL, ociScheme) {
+			some, err = selectTags(ctx, r, sources, young)
+		} else {
+			var skipped int
+			some, skipped, err = selectIndexed(ctx, r, sources, young)
+			if skipped > 0 {
+				notes = append(notes, fmt.Sprintf("%s of %s without a semantic version or an address; skipped", count(skipped, "chart", "charts"), redact.Address(r.URL)))
+			}
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		all, notes = append(all, some...), append(notes, young.notes()...)
+		if len(all) > maxCharts {
+			return nil, nil, inputErrorf("%s: the configuration selects more than %d versions of charts: list those that are needed under charts", r.Pos, maxCharts)
+		}
+	}
+	for i := range cfg.Local {
+		entry := &cfg.Local[i]
+		all = append(all, wantedChart{entry: entry, chart: plan.Chart{Origin: entry.Path, Source: plan.ChartScheme + entry.Path, Built: true}})
+	}
+	return all, notes, nil
+}
+
+// selectTags selects charts of a registry by their tags.
+func selectTags(ctx context.Context, r *imageset.HelmRepository, sources Sources, young *youngCharts) (all []wantedChart, err error) {
+	base := strings.TrimSuffix(strings.TrimPrefix(r.URL, ociScheme), "/")
+	for i := range r.Charts {
+		entry := &r.Charts[i]
+		repository, err := reference.Parse(base + "/" + entry.Name)
+		if err != nil {
+			return nil, inputErrorf("%s: chart %s: %w", entry.Pos, entry.Name, err)
+		}
+		name := path.Base(repository.Path)
+		tags, err := sources.Tags.Tags(ctx, repository.String())
+		if err != nil {
+			return nil, fmt.Errorf("%s: listing the versions of chart %s of %s: %w", entry.Pos, entry.Name, r.URL, err)
+		}
+		var versions []string
+		for _, tag := range tags {
+			versions = append(versions, chart.VersionOf(tag))
+		}
+		some, err := young.selectTags(ctx, entry, r.URL, repository, versions, sources)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range some {
+			all = append(all, wantedChart{entry: entry, chart: plan.Chart{
+				Name: name, Version: v, Origin: strings.TrimSuffix(r.URL, "/"), Source: repository.WithTag(chart.Tag(v)).String(),
+			}})
+		}
+	}
+	return all, nil
+}
+
+// selectIndexed selects charts of a repository by its index. skipped is the number of versions that cannot be
+// read.
+func selectIndexed(ctx context.Context, r *imageset.HelmRepository, sources Sources, young *youngCharts) (all []wantedChart, skipped int, err error) {
+	index, err := sources.Repositories.Index(ctx, r.URL)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: reading the chart repository %s: %w", r.Pos, redact.Address(r.URL), err)
+	}
+	add := func(entry *imageset.Chart, v chart.Version) {
+		w, ok := indexed(r.URL, v)
+		if w.entry = entry; !ok {
+			skipped++
+			return
+		}
+		all = append(all, w)
+	}
+	if len(r.Charts) == 0 {
+		entry := &imageset.Chart{Pos: r.Pos}
+		for _, name := range index.Names() {
+			versions, err := index.Versions(name)
+			if err != nil {
+				return nil, 0, fmt.Errorf("%s: %s: %w", r.Pos, redact.Address(r.URL), err)
+			}
+			for _, v := range versions {
+				if !v.IsLibrary() && !young.leavesOut(entry, &v) {
+					add(entry, v)
+				}
+			}
+		}
+		return all, skipped, nil
+	}
+	for i := range r.Charts {
+		entry := &r.Charts[i]
+		versions, err := index.Versions(entry.Name)
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s: %s: %w", entry.Pos, redact.Address(r.URL), err)
+		}
+		if len(versions) == 0 {
+			return nil, 0, inputErrorf("%s: %s has no chart %q%s", entry.Pos, redact.Address(r.URL), entry.Name, hintFor(entry.Name, index.Names()))
+		}
+		var names []string
+		for _, v := range versions {
+			if young.leavesOut(entry, &v) {
+				names = append(names, "") // it is not selected
+				continue
+			}
+			names = append(names, v.Version)
+		}
+		some, err := selectVersions(entry, r.URL, names)
+		if err != nil {
+			return nil, 0, young.explain(entry, err)
+		}
+		for _, name := range some {
+			add(entry, versions[slices.Index(names, name)])
+		}
+	}
+	return all, skipped, nil
+}
+
+func hintFor(name string, known []string) string {
+	if hint := suggest.Phrase(name, known); hint != "" {
+		return "; " + hint
+	}
+	return ""
+}
+
+// indexed returns the chart that a version in the index of a repository stands for. ok is false if the
+// version has no address or no semantic version.
+func indexed(repository string, v chart.Version) (w wantedChart, ok bool) {
+	w.chart = plan.Chart{Name: v.Name, Version: v.Version, Origin: strings.TrimSuffix(redact.Address(repository), "/")}
+	if len(v.URLs) == 0 || chart.CheckVersion(v.Name, v.Version) != nil {
+		return w, false
+	}
+	if in, isRegistry := strings.CutPrefix(v.URLs[0], ociScheme); isRegistry {
+		ref, err := reference.Parse(in)
+		if err == nil && ref.Identifier() == "" {
+			ref = ref.WithTag(chart.Tag(v.Version))
+		}
+		w.chart.Source = ref.String()
+		return w, err == nil
+	}
+	var err error
+	if w.address, err = resolveAddress(repository, v.URLs[0]); err != nil {
+		return w, false
+	}
+	w.chart.Built, w.sha256 = true, strings.TrimPrefix(strings.ToLower(v.Digest), "sha256:")
+	w.chart.Source = redact.Address(w.address)
+	return w, true
+}
+
+// resolveAddress returns the address of a file that the index of a repository names. As for Helm, a
+// relative one is below the repository and keeps its query.
+func resolveAddress(repository, file string) (string, error) {
+	u, err := url.Parse(file)
+	if err != nil {
+		return "", err
+	}
+	if u.IsAbs() {
+		if u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+			return "", fmt.Errorf("the address %s is not http or https", redact.Address(file))
+		}
+		return u.String(), nil
+	}
+	base, err := url.Parse(repository)
+	if err != nil {
+		return "", err
+	}
+	query := base.RawQuery
+	base.Path, base.RawPath, base.RawQuery = strings.TrimSuffix(base.Path, "/")+"/", "", ""
+	u = base.ResolveReference(u)
+	if u.RawQuery == "" {
+		u.RawQuery = query
+	}
+	return u.String(), nil
+}

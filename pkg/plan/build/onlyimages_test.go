@@ -1,0 +1,48 @@
+package build
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/plan"
+)
+
+// TestOnlyImages checks that OnlyImages returns a complete plan that can be written and read, and
+// whose images do not depend on each other.
+func TestOnlyImages(t *testing.T) {
+	w := threePackages(t)
+	p := w.plan(chosen)
+	before := string(jsonOf(t, p))
+	var picked []plan.Image
+	for _, img := range slices.Backward(p.Images) {
+		if img.Kind == plan.CatalogImage || img.Source == "quay.io/org/b-operand:v1" {
+			picked = append(picked, img)
+		}
+	}
+	q, err := p.OnlyImages(picked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(q.Images) != 2 || len(q.Catalogs) > 0 || q.Totals.Images != 2 || q.Totals.Blobs != len(q.Blobs) || len(q.Blobs) >= len(p.Blobs) {
+		t.Errorf("%+v", q)
+	}
+	if _, err := plan.Read(strings.NewReader(string(jsonOf(t, q)))); err != nil {
+		t.Errorf("reading it back: %v", err)
+	}
+	c, err := q.Contents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, img := range q.Images {
+		if img.Kind == plan.CatalogImage {
+			t.Errorf("%s is still a catalog image", img.Source)
+		}
+		if err := c.Walk(img.Digest, func(*plan.Manifest) error { return nil }, func(plan.Blob) error { return nil }); err != nil {
+			t.Error(err)
+		}
+	}
+	if string(jsonOf(t, p)) != before {
+		t.Error("the plan was changed")
+	}
+}
