@@ -8,6 +8,7 @@ require github.com/gantry-mirror/gantry v0.0.0-00010101000000-000000000000
 
 require (
 	github.com/google/go-cmp v0.7.0
+	github.com/google/go-containerregistry v0.22.1
 	github.com/opencontainers/go-digest v1.0.0
 	github.com/opencontainers/image-spec v1.1.1
 	golang.org/x/sync v0.24.0
@@ -15,7 +16,6 @@ require (
 )
 
 require (
-	github.com/google/go-containerregistry v0.22.1 // indirect
 	github.com/klauspost/compress v1.20.2 // indirect
 	github.com/kr/pretty v0.3.1 // indirect
 	github.com/rogpeppe/go-internal v1.16.0 // indirect

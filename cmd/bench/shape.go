@@ -1,14 +1,10 @@
 package main
 
-import (
-	"fmt"
-
-	"github.com/gantry-mirror/gantry/pkg/registrytest"
-)
+import "fmt"
 
 // A preset is a workload with a name.
 type preset struct {
-	shape registrytest.Shape
+	shape shape
 	// room is about how many bytes a round needs at most: for the source, the destination, and a
 	// tool's archive that shares nothing.
 	room int64
@@ -20,17 +16,17 @@ type preset struct {
 // presets returns workloads with few or many, large or small images.
 func presets() map[string]preset {
 	return map[string]preset{
-		"small": {room: 1 << 30, shape: registrytest.Shape{
-			Packages: 5, Bundles: 3, Operands: 6, Bases: 3, LayersLeast: 3, LayersMost: 6,
-			BaseSize: 800_000, LayerSize: 420_000, Indexes: 20, Signed: 30, Changed: 60,
+		"small": {room: 1 << 30, shape: shape{
+			packages: 5, bundles: 3, operands: 6, bases: 3, layersLeast: 3, layersMost: 6,
+			baseSize: 800_000, layerSize: 420_000, indexes: 20, signed: 30, changed: 60,
 		}},
-		"medium": {room: 10 << 30, shape: registrytest.Shape{
-			Packages: 14, Bundles: 4, Operands: 6, Bases: 5, LayersLeast: 3, LayersMost: 6,
-			BaseSize: 5_000_000, LayerSize: 2_900_000, Indexes: 15, Signed: 20, Changed: 60,
+		"medium": {room: 10 << 30, shape: shape{
+			packages: 14, bundles: 4, operands: 6, bases: 5, layersLeast: 3, layersMost: 6,
+			baseSize: 5_000_000, layerSize: 2_900_000, indexes: 15, signed: 20, changed: 60,
 		}},
-		"many-small": {room: 3 << 30, many: true, shape: registrytest.Shape{
-			Packages: 67, Bundles: 10, Operands: 6, Bases: 4, LayersLeast: 3, LayersMost: 4,
-			BaseSize: 40_000, LayerSize: 32_000, Indexes: 0, Signed: 8, Changed: 100,
+		"many-small": {room: 3 << 30, many: true, shape: shape{
+			packages: 67, bundles: 10, operands: 6, bases: 4, layersLeast: 3, layersMost: 4,
+			baseSize: 40_000, layerSize: 32_000, indexes: 0, signed: 8, changed: 100,
 		}},
 	}
 }

@@ -85,7 +85,7 @@ func (m maker) fill(ctx context.Context, name, dir string, latency time.Duration
 	}()
 	host, list := w.source.host(), filepath.Join(dir, "list.tsv")
 	if m.workload == "" {
-		w.items, err = push(ctx, host, p.shape)
+		w.items, err = push(ctx, registrytest.NewClient(host), host, p.shape)
 	} else {
 		w.items, err = m.run(ctx, name, host, dir, list)
 	}
@@ -106,16 +106,6 @@ func (m maker) fill(ctx context.Context, name, dir string, latency time.Duration
 		return nil, fmt.Errorf("planning the floor: %w: %s", err, out)
 	}
 	return w, nil
-}
-
-// push makes a workload with package registrytest.
-func push(ctx context.Context, host string, shape registrytest.Shape) ([]item, error) {
-	placed, err := registrytest.PushWorkload(ctx, registrytest.NewClient(host), host, shape)
-	items := make([]item, len(placed))
-	for i, p := range placed {
-		items[i] = item{p.Repository, p.Digest, p.Tag, p.Kind}
-	}
-	return items, err
 }
 
 // run makes a workload with the module beside the checkout.

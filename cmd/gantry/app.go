@@ -34,9 +34,12 @@ type app struct {
 	// env, if set, replaces the environment of the process. Tests that run in parallel have one each.
 	env map[string]string
 	// envs are the environments, by the flags for registries.
-	envs map[registryFlags]*env.Env
+	envs map[*registryFlags]*env.Env
+	// offline are the flags of what needs no registry.
+	offline registryFlags
 
-	output    string
+	output    string // text or json
+	format    string // of the result; with formats of its own, a verb has others, too
 	quiet     bool
 	verbose   bool
 	logLevel  string

@@ -8,7 +8,7 @@ archive in the folders; --sequence selects another one.
 `
 
 func (a *app) archiveCommand() *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use: "archive",
 		Long: `Read the archives that gantry mirror writes to file://DIR. No registry is needed, and
 nothing is unpacked. To check an archive for damage, use gantry verify.
@@ -23,12 +23,5 @@ nothing is unpacked. To check an archive for damage, use gantry verify.
   gantry archive rebuild file:///media/disk
   gantry archive serve file:///media/disk
   gantry archive repair-request file:///media/disk --to request.json`,
-		Args: verbArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(a.archiveInspectCommand(), a.archiveListCommand(), a.archiveExtractCommand(), a.archiveDiffCommand(), a.archiveConvertCommand(), a.archiveRebuildCommand(), a.archiveRepairRequestCommand(), a.serveCommand())
-	for _, verb := range c.Commands() {
-		verb.Args = usageArgs(verb.Args)
-	}
-	return c
+	}, a.archiveInspectCommand(), a.archiveListCommand(), a.archiveExtractCommand(), a.archiveDiffCommand(), a.archiveConvertCommand(), a.archiveRebuildCommand(), a.archiveRepairRequestCommand(), a.serveCommand())
 }

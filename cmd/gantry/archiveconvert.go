@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -13,9 +12,9 @@ import (
 
 // archiveConvertFlags are the flags of gantry archive convert.
 type archiveConvertFlags struct {
-	form, to, name, volumeSize string
-	sign                       signFlags
-	encrypt                    encryptFlags
+	options foreign.ConvertArchiveOptions
+	sign    signFlags
+	encrypt encryptFlags
 }
 
 func (a *app) archiveConvertCommand() *cobra.Command {
@@ -46,32 +45,25 @@ What the archives do not tell is in the notes of the plan, which the command pri
 		Args: cobra.MinimumNArgs(1),
 	}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		f.sign.stdin = cmd.InOrStdin()
-		return a.archiveConvert(cmd.Context(), &f, args)
+		f.sign.stdin, f.options.Folders = cmd.InOrStdin(), args
+		return a.archiveConvert(cmd.Context(), &f)
 	}
-	c.Flags().StringVar(&f.to, "to", "", "folder that the archive is written to")
-	c.Flags().StringVar(&f.name, "name", foreign.ConvertedName, "name of the series of archives")
-	c.Flags().StringVar(&f.volumeSize, "volume-size", "", "maximum size of volumes: 4GiB, 4.7GB, cd, fat32, dvd, dvd-dl, bd or bd-dl")
+	c.Flags().StringVar(&f.options.To, "to", "", "folder that the archive is written to")
+	c.Flags().StringVar(&f.options.Name, "name", foreign.ConvertedName, "name of the series of archives")
+	parsedFlag(c.Flags(), &f.options.VolumeSize, "volume-size", "string", "", optional(archive.ParseVolumeSize), "maximum size of volumes: 4GiB, 4.7GB, cd, fat32, dvd, dvd-dl, bd or bd-dl")
 	f.sign.addFlags(c.Flags(), "sign the archive")
 	f.encrypt.addFlags(c.Flags())
-	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
+	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
 	return c
 }
 
-func (a *app) archiveConvert(ctx context.Context, f *archiveConvertFlags, args []string) error {
-	if err := a.form(f.form, outputText, outputJSON); err != nil {
-		return err
-	}
-	if f.to == "" {
+func (a *app) archiveConvert(ctx context.Context, f *archiveConvertFlags) error {
+	o := f.options
+	if o.To == "" {
 		return usageHint("name a folder with --to", "no folder for the archive")
 	}
-	o := foreign.ConvertArchiveOptions{Env: a.environment(&registryFlags{}), Folders: args, To: f.to, Name: f.name}
+	o.Env = a.environment(&a.offline)
 	var err error
-	if f.volumeSize != "" {
-		if o.VolumeSize, err = archive.ParseVolumeSize(f.volumeSize); err != nil {
-			return usagef("--volume-size: %w", err)
-		}
-	}
 	if o.SigningKey, err = a.signKey(ctx, f.sign); err != nil {
 		return err
 	}
@@ -79,8 +71,5 @@ func (a *app) archiveConvert(ctx context.Context, f *archiveConvertFlags, args [
 		return err
 	}
 	result, err := foreign.ConvertArchive(ctx, o)
-	if result == nil {
-		return err
-	}
-	return cmp.Or(a.result(result, func() string { return view.ConvertedArchive(result) }), err)
+	return show(a, result, err, view.ConvertedArchive)
 }

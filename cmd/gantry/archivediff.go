@@ -14,7 +14,6 @@ import (
 type archiveDiffFlags struct {
 	trust     trustFlags
 	sequences []int
-	form      string
 }
 
 func (a *app) archiveDiffCommand() *cobra.Command {
@@ -46,13 +45,10 @@ plans are needed.
 func (f *archiveDiffFlags) addFlags(fs *pflag.FlagSet) {
 	f.trust.addFlags(fs)
 	fs.IntSliceVar(&f.sequences, "sequence", nil, "numbers of the two archives, as OLD,NEW; 0 is the newest")
-	formFlag(fs, &f.form, "format of the list: text or json", outputText, outputJSON)
+	formFlag(fs, "format of the list: text or json", outputText, outputJSON)
 }
 
 func (a *app) archiveDiff(ctx context.Context, f *archiveDiffFlags, args []string) error {
-	if err := a.form(f.form, outputText, outputJSON); err != nil {
-		return err
-	}
 	read, err := a.reading(&f.trust)
 	if err != nil {
 		return err

@@ -15,16 +15,10 @@ import (
 // archiveExtractFlags are the flags of gantry archive extract.
 type archiveExtractFlags struct {
 	archiveFlags
-	to     string
-	images []string
-	digest string
-	files  string
-	file   []string
-	force  bool
-
-	registry       registryFlags
-	bases          []string
-	maxNestedPaths int
+	registry registryFlags
+	images   extract.Options
+	files    extract.FilesOptions
+	digest   string
 }
 
 // toStdout is the value of --to for stdout.
@@ -71,33 +65,33 @@ completely is not written. Only stdout and pipes may receive a part of it.
 		},
 	}
 	f.addFlags(c.Flags())
-	a.addFile(c.Flags(), &f.to, "to", "folder of the layout; with --digest, the file (default: stdout)")
-	repeatable(c.Flags(), &f.images, "image", "extract only images with this name (repository or repository:tag), digest or source; * matches any text, ? one character (may be repeated)")
+	a.addFile(c.Flags(), &f.images.To, "to", "folder of the layout; with --digest, the file (default: stdout)")
+	repeatable(c.Flags(), &f.images.Images, "image", "extract only images with this name (repository or repository:tag), digest or source; * matches any text, ? one character (may be repeated)")
 	f.registry.addFlags(c.Flags())
-	repeatable(c.Flags(), &f.bases, "base", "the mirror, layout or earlier archive that has what this one omits, or has as a delta of it (may be repeated)")
-	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "with --base docker://: maximum number of path components at the mirror; 0 is no limit")
-	c.Flags().StringVar(&f.files, "files", "", "write files to this folder instead of images")
-	repeatable(c.Flags(), &f.file, "file", "write only the file with this name (may be repeated)")
-	c.Flags().BoolVar(&f.force, "force", false, "with --files: replace files with other content")
+	repeatable(c.Flags(), &f.images.Bases, "base", "the mirror, layout or earlier archive that has what this one omits, or has as a delta of it (may be repeated)")
+	c.Flags().IntVar(&f.images.MaxNestedPaths, "max-nested-paths", 0, "with --base docker://: maximum number of path components at the mirror; 0 is no limit")
+	c.Flags().StringVar(&f.files.To, "files", "", "write files to this folder instead of images")
+	repeatable(c.Flags(), &f.files.Names, "file", "write only the file with this name (may be repeated)")
+	c.Flags().BoolVar(&f.files.Force, "force", false, "with --files: replace files with other content")
 	c.Flags().StringVar(&f.digest, "digest", "", "write only the manifest or blob with this digest")
 	return c
 }
 
 func (a *app) archiveExtract(ctx context.Context, f *archiveExtractFlags, args []string) error {
-	if f.digest != "" && len(f.images) > 0 {
+	if f.digest != "" && len(f.images.Images) > 0 {
 		return usageHint("give one of the two", "--digest and --image exclude each other")
 	}
-	if f.files != "" {
+	if f.files.To != "" {
 		return a.extractFiles(ctx, f, args)
 	}
-	if len(f.file) > 0 || f.force {
+	if len(f.files.Names) > 0 || f.files.Force {
 		return usageHint("add --files DIR", "--file and --force are for --files")
 	}
-	if f.to == toStdout {
-		f.to = ""
+	images := f.images
+	if images.To == toStdout {
+		images.To = ""
 	}
-	content := extract.ContentOptions{Digest: digest.Digest(f.digest), To: f.to, Output: a.stdout}
-	images := extract.Options{Images: f.images, To: f.to, Bases: f.bases, MaxNestedPaths: f.maxNestedPaths}
+	content := extract.ContentOptions{Digest: digest.Digest(f.digest), To: images.To, Output: a.stdout}
 	check := images.Check
 	if f.digest != "" {
 		check = content.Check
@@ -123,14 +117,14 @@ func (a *app) archiveExtract(ctx context.Context, f *archiveExtractFlags, args [
 }
 
 func (a *app) extractFiles(ctx context.Context, f *archiveExtractFlags, args []string) error {
-	if f.digest != "" || len(f.images) > 0 || f.to != "" {
+	if f.digest != "" || len(f.images.Images) > 0 || f.images.To != "" {
 		return usageHint("run the command once for files and once for images", "--files excludes --to, --image and --digest")
 	}
-	archive, err := f.options(a, args)
-	if err != nil {
+	var err error
+	if f.files.Options, err = f.options(a, args); err != nil {
 		return err
 	}
-	result, err := extract.Files(ctx, extract.FilesOptions{Options: archive, Names: f.file, To: f.files, Force: f.force})
+	result, err := extract.Files(ctx, f.files)
 	if result == nil || err != nil && len(result.Files)+len(result.Tools) == 0 {
 		return err
 	}

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/gantry-mirror/gantry/archive/open"
@@ -20,5 +23,19 @@ func (f *archiveFlags) addFlags(fs *pflag.FlagSet) {
 // options returns the options that select the archive in the folders that args name.
 func (f *archiveFlags) options(a *app, args []string) (open.Options, error) {
 	read, err := a.reading(&f.trust)
-	return open.Options{Env: a.environment(&registryFlags{}), Folders: args, Sequence: f.sequence, Read: read}, err
+	return open.Options{Env: a.environment(&a.offline), Folders: args, Sequence: f.sequence, Read: read}, err
+}
+
+// archiveVerb adds the flags that select an archive to a command, and what it does with the archive.
+func (a *app) archiveVerb(c *cobra.Command, run func(ctx context.Context, o open.Options) error) *cobra.Command {
+	var f archiveFlags
+	f.addFlags(c.Flags())
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		o, err := f.options(a, args)
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), o)
+	}
+	return c
 }

@@ -6,12 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/archive/inspect"
+	"github.com/gantry-mirror/gantry/archive/open"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 )
 
 func (a *app) archiveInspectCommand() *cobra.Command {
-	var f archiveFlags
-	var form string
 	c := &cobra.Command{
 		Use:   "inspect file://DIR...",
 		Short: "Show what an archive contains and which volumes it has",
@@ -25,26 +24,10 @@ not an error. The content of volumes is not read; gantry verify does that.
   gantry archive inspect file:///media/disk1 file:///media/disk2 --allowed-signers allowed_signers
   gantry archive inspect file:///media/disk --sequence 2 -o json`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.archiveInspect(cmd.Context(), &f, form, args)
-		},
 	}
-	f.addFlags(c.Flags())
-	formFlag(c.Flags(), &form, "format of the result: text or json", outputText, outputJSON)
-	return c
-}
-
-func (a *app) archiveInspect(ctx context.Context, f *archiveFlags, form string, args []string) error {
-	if err := a.form(form, outputText, outputJSON); err != nil {
-		return err
-	}
-	o, err := f.options(a, args)
-	if err != nil {
-		return err
-	}
-	result, err := inspect.Archive(ctx, o)
-	if err != nil {
-		return err
-	}
-	return a.result(result, func() string { return view.Inspection(result, a.columns()) })
+	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
+	return a.archiveVerb(c, func(ctx context.Context, o open.Options) error {
+		result, err := inspect.Archive(ctx, o)
+		return show(a, result, err, func(r *inspect.Inspection) string { return view.Inspection(r, a.columns()) })
+	})
 }

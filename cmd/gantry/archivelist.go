@@ -6,19 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/archive/inspect"
+	"github.com/gantry-mirror/gantry/archive/open"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 )
 
-// archiveListFlags are the flags of gantry archive list.
-type archiveListFlags struct {
-	archiveFlags
-	blobs  bool
-	filter []string
-	form   string
-}
-
 func (a *app) archiveListCommand() *cobra.Command {
-	var f archiveListFlags
+	var blobs bool
+	var filter []string
 	c := &cobra.Command{
 		Use:   "list file://DIR...",
 		Short: "List the images of an archive, or where its content is",
@@ -37,36 +31,17 @@ The column HERE shows whether the content of an image can be read from the folde
   gantry archive list file:///media/disk --filter '*/etcd:*' -o json
   gantry archive list file:///media/disk --blobs --filter 'gantry-000001.0002.tar'`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.archiveList(cmd.Context(), &f, args)
-		},
 	}
-	f.addFlags(c.Flags())
-	c.Flags().BoolVar(&f.blobs, "blobs", false, "list manifests and blobs with their volume and offset")
-	repeatable(c.Flags(), &f.filter, "filter", "list only images with this name, digest or source, or with --blobs content in this volume; * matches any text, ? one character (may be repeated)")
-	formFlag(c.Flags(), &f.form, "format of the list: text or json", outputText, outputJSON)
-	return c
-}
-
-func (a *app) archiveList(ctx context.Context, f *archiveListFlags, args []string) error {
-	if err := a.form(f.form, outputText, outputJSON); err != nil {
-		return err
-	}
-	archive, err := f.options(a, args)
-	if err != nil {
-		return err
-	}
-	o := inspect.ArchiveListOptions{Options: archive, Filter: f.filter}
-	if f.blobs {
-		content, err := inspect.ListArchiveContent(o)
-		if err != nil {
-			return err
+	c.Flags().BoolVar(&blobs, "blobs", false, "list manifests and blobs with their volume and offset")
+	repeatable(c.Flags(), &filter, "filter", "list only images with this name, digest or source, or with --blobs content in this volume; * matches any text, ? one character (may be repeated)")
+	formFlag(c.Flags(), "format of the list: text or json", outputText, outputJSON)
+	return a.archiveVerb(c, func(ctx context.Context, archive open.Options) error {
+		o := inspect.ArchiveListOptions{Options: archive, Filter: filter}
+		if blobs {
+			content, err := inspect.ListArchiveContent(o)
+			return show(a, content, err, func(l *inspect.ArchiveContent) string { return view.ArchiveContent(l, a.columns()) })
 		}
-		return a.result(content, func() string { return view.ArchiveContent(content, a.columns()) })
-	}
-	images, err := inspect.ListArchiveImages(ctx, o)
-	if err != nil {
-		return err
-	}
-	return a.result(images, func() string { return view.ArchiveImages(images, a.columns()) })
+		images, err := inspect.ListArchiveImages(ctx, o)
+		return show(a, images, err, func(l *inspect.ArchiveImages) string { return view.ArchiveImages(l, a.columns()) })
+	})
 }

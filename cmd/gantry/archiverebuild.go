@@ -5,13 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gantry-mirror/gantry/archive/open"
 	"github.com/gantry-mirror/gantry/archive/rebuild"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 )
 
 func (a *app) archiveRebuildCommand() *cobra.Command {
-	var f archiveFlags
-	var form, to string
+	var to string
 	c := &cobra.Command{
 		Use:   "rebuild file://DIR... [--to DIR]",
 		Short: "Rebuild lost or damaged volumes from parity files",
@@ -34,27 +34,11 @@ before the others when the archive is read.
   gantry archive rebuild file:///media/dvd1 file:///media/dvd2 file:///media/dvd3 --to /srv/rebuilt
   gantry verify file:///srv/rebuilt file:///media/dvd1 file:///media/dvd2 file:///media/dvd3`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.archiveRebuild(cmd.Context(), &f, form, to, args)
-		},
 	}
-	f.addFlags(c.Flags())
 	c.Flags().StringVar(&to, "to", "", "folder for rebuilt volumes (default: where the damaged file is, or the set manifest)")
-	formFlag(c.Flags(), &form, "format of the result: text or json", outputText, outputJSON)
-	return c
-}
-
-func (a *app) archiveRebuild(ctx context.Context, f *archiveFlags, form, to string, args []string) error {
-	if err := a.form(form, outputText, outputJSON); err != nil {
-		return err
-	}
-	o, err := f.options(a, args)
-	if err != nil {
-		return err
-	}
-	result, err := rebuild.Archive(ctx, rebuild.Options{Options: o, To: to})
-	if err != nil {
-		return err
-	}
-	return a.result(result, func() string { return view.RebuiltArchive(result) })
+	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
+	return a.archiveVerb(c, func(ctx context.Context, o open.Options) error {
+		result, err := rebuild.Archive(ctx, rebuild.Options{Options: o, To: to})
+		return show(a, result, err, view.RebuiltArchive)
+	})
 }

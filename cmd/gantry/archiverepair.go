@@ -15,7 +15,6 @@ import (
 )
 
 func (a *app) archiveRepairRequestCommand() *cobra.Command {
-	var f archiveFlags
 	var to string
 	c := &cobra.Command{
 		Use:   "repair-request file://DIR... [--to FILE]",
@@ -41,25 +40,17 @@ place where the archive was written.
   gantry mirror --repair request.json file:///media/repair
   gantry mirror --from file:///media/disk --from file:///media/repair docker://mirror.example.com:5000/ocp`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.archiveRepairRequest(cmd.Context(), &f, to, args)
-		},
 	}
-	f.addFlags(c.Flags())
 	a.addFile(c.Flags(), &to, "to", "file to write (default: stdout)")
-	return c
+	return a.archiveVerb(c, func(ctx context.Context, o open.Options) error { return a.archiveRepairRequest(ctx, o, to) })
 }
 
-func (a *app) archiveRepairRequest(ctx context.Context, f *archiveFlags, to string, args []string) error {
-	o, err := f.options(a, args)
-	if err != nil {
-		return err
-	}
+func (a *app) archiveRepairRequest(ctx context.Context, o open.Options, to string) error {
 	request, damage, err := open.RequestRepair(ctx, o)
 	if err != nil {
 		return err
 	}
-	where := strings.Join(args, ", ")
+	where := strings.Join(o.Folders, ", ")
 	if request.IsEmpty() {
 		for _, d := range damage {
 			a.warn("damaged, but without loss of content: %s", d)

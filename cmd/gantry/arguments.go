@@ -6,9 +6,18 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
-// usageArgs makes wrong arguments a usage error.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
+// group adds commands below one that does nothing itself.
+func group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	c.Args = verbArgs
+	c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	c.AddCommand(below...)
+	return c
+}
+
+// checkArgs makes wrong arguments of a command, and of those below it, a usage error.
+func checkArgs(c *cobra.Command) {
+	check := c.Args
+	c.Args = func(cmd *cobra.Command, args []string) error {
 		if check == nil {
 			return nil
 		}
@@ -16,6 +25,9 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 			return seeHelp(cmd, err)
 		}
 		return nil
+	}
+	for _, below := range c.Commands() {
+		checkArgs(below)
 	}
 }
 

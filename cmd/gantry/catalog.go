@@ -11,7 +11,7 @@ Images may contain a file-based catalog, an SQLite index or a bundle.
 `
 
 func (a *app) catalogCommand() *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use:  "catalog",
 		Long: "Inspect operator catalogs in any format, and create and test your own.\n\n" + catalogHelp + "\n" + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized}),
 		Example: `  gantry catalog list quay.io/org/catalog:v4.20
@@ -19,14 +19,7 @@ func (a *app) catalogCommand() *cobra.Command {
   gantry catalog graph quay.io/org/catalog:v4.20 my-operator -o svg > graph.svg
   gantry catalog filter -c imageset.yaml --output-dir filtered
   gantry catalog validate ./catalog`,
-		Args: verbArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(a.catalogRenderCommand(), a.catalogValidateCommand(), a.catalogListCommand(), a.catalogDiffCommand(),
+	}, a.catalogRenderCommand(), a.catalogValidateCommand(), a.catalogListCommand(), a.catalogDiffCommand(),
 		a.catalogFilterCommand(), a.catalogConvertCommand(),
 		a.catalogInitCommand(), a.catalogDeprecateCommand(), a.catalogBuildCommand(), a.catalogServeCommand(), a.catalogGraphCommand())
-	for _, verb := range c.Commands() {
-		verb.Args = usageArgs(verb.Args)
-	}
-	return c
 }

@@ -13,7 +13,7 @@ import (
 // buildFlags are the flags of gantry catalog build.
 type buildFlags struct {
 	readFlags
-	base, form string
+	options authoring.BuildOptions
 }
 
 func (a *app) catalogBuildCommand() *cobra.Command {
@@ -36,24 +36,21 @@ the base. The same catalog and base give the same digest.
   gantry catalog build ./catalog oci://layout`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.catalogBuild(cmd.Context(), f, args[0], args[1])
+			f.options.Catalog, f.options.Destination = args[0], args[1]
+			return a.catalogBuild(cmd.Context(), &f)
 		},
 	}
 	f.registryFlags.addFlags(c.Flags())
 	f.addCacheDir(c.Flags())
 	c.Flags().StringVar(&f.workspace, "workspace", env.DefaultWorkspace, "folder whose cache is used, if it exists")
-	c.Flags().StringVar(&f.base, "base", "", "base image, such as one with opm (default: none)")
-	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
+	c.Flags().StringVar(&f.options.Base, "base", "", "base image, such as one with opm (default: none)")
+	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
 	return c
 }
 
-func (a *app) catalogBuild(ctx context.Context, f buildFlags, arg, dest string) error {
-	if err := a.form(f.form, outputText, outputJSON); err != nil {
-		return err
-	}
-	built, err := authoring.BuildCatalog(ctx, authoring.BuildOptions{
-		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg, Base: f.base, Destination: dest,
-	})
+func (a *app) catalogBuild(ctx context.Context, f *buildFlags) error {
+	f.options.Env, f.options.Workspace = a.environment(&f.registryFlags), f.workspace
+	built, err := authoring.BuildCatalog(ctx, f.options)
 	if err != nil {
 		return err
 	}

@@ -9,12 +9,11 @@ import (
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
+	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
 func (a *app) catalogConvertCommand() *cobra.Command {
-	var f readFlags
-	var dir, files string
-	var migrate bool
+	var o authoring.ConvertOptions
 	c := &cobra.Command{
 		Use:   "convert CATALOG --output-dir DIR",
 		Short: "Convert a catalog to a folder of file-based catalog files",
@@ -28,24 +27,15 @@ refused.
 		Example: `  gantry catalog convert index.db --output-dir catalog
   gantry catalog convert quay.io/org/catalog:v4.20 --output-dir catalog --files yaml`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.catalogConvert(cmd.Context(), f, authoring.ConvertOptions{Catalog: args[0], OutputDir: dir, Files: folder.Form(files), Migrate: migrate})
-		},
 	}
-	f.addFlags(c.Flags())
-	migrateFlag(c.Flags(), &migrate)
-	c.Flags().StringVar(&dir, "output-dir", "", "folder for the catalog")
-	c.Flags().StringVar(&files, "files", string(folder.JSON), "format of the files: json or yaml")
-	return c
-}
-
-func (a *app) catalogConvert(ctx context.Context, f readFlags, o authoring.ConvertOptions) error {
-	o.Env, o.Workspace = a.environment(&f.registryFlags), f.workspace
-	converted, err := authoring.ConvertCatalog(ctx, o)
-	if err != nil {
-		return err
-	}
-	return a.result(converted, func() string {
-		return fmt.Sprintf("%s written to %s (%s)\n", o.Catalog, converted.Folder, view.Number(len(converted.Packages), "package", "packages"))
+	migrateFlag(c.Flags(), &o.Migrate)
+	c.Flags().StringVar(&o.OutputDir, "output-dir", "", "folder for the catalog")
+	c.Flags().StringVar((*string)(&o.Files), "files", string(folder.JSON), "format of the files: json or yaml")
+	return a.catalogVerb(c, func(ctx context.Context, e *env.Env, workspace string, args []string) error {
+		o.Env, o.Workspace, o.Catalog = e, workspace, args[0]
+		converted, err := authoring.ConvertCatalog(ctx, o)
+		return show(a, converted, err, func(c *authoring.Converted) string {
+			return fmt.Sprintf("%s written to %s (%s)\n", o.Catalog, c.Folder, view.Number(len(c.Packages), "package", "packages"))
+		})
 	})
 }

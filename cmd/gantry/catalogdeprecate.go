@@ -8,14 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/pkg/authoring"
-	"github.com/gantry-mirror/gantry/pkg/catalog/author"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 )
 
 // deprecateFlags are the flags of gantry catalog deprecate.
 type deprecateFlags struct {
-	channel, bundle, message, form string
-	remove                         bool
+	options authoring.DeprecateOptions
+	remove  bool
 }
 
 func (a *app) catalogDeprecateCommand() *cobra.Command {
@@ -33,39 +32,35 @@ are lost.
   gantry catalog deprecate ./catalog my-operator --channel alpha --remove`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.catalogDeprecate(cmd.Context(), f, strings.TrimPrefix(args[0], source.DirScheme), args[1])
+			f.options.Folder, f.options.Package = strings.TrimPrefix(args[0], source.DirScheme), args[1]
+			return a.catalogDeprecate(cmd.Context(), f.options, f.remove)
 		},
 	}
-	c.Flags().StringVar(&f.channel, "channel", "", "deprecate this channel of the package")
-	c.Flags().StringVar(&f.bundle, "bundle", "", "deprecate this bundle of the package")
-	c.Flags().StringVar(&f.message, "message", "", "message to users")
+	c.Flags().StringVar(&f.options.Target.Channel, "channel", "", "deprecate this channel of the package")
+	c.Flags().StringVar(&f.options.Target.Bundle, "bundle", "", "deprecate this bundle of the package")
+	c.Flags().StringVar(&f.options.Message, "message", "", "message to users")
 	c.Flags().BoolVar(&f.remove, "remove", false, "remove the deprecation")
-	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
+	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
 	return c
 }
 
-func (a *app) catalogDeprecate(ctx context.Context, f deprecateFlags, dir, name string) error {
-	if err := a.form(f.form, outputText, outputJSON); err != nil {
-		return err
-	}
+func (a *app) catalogDeprecate(ctx context.Context, o authoring.DeprecateOptions, remove bool) error {
 	switch {
-	case f.remove == (f.message != ""):
+	case remove == (o.Message != ""):
 		return usagef("give either --message TEXT or --remove")
-	case f.channel != "" && f.bundle != "":
+	case o.Target.Channel != "" && o.Target.Bundle != "":
 		return usagef("give --channel or --bundle, not both")
 	}
-	target := author.Target{Channel: f.channel, Bundle: f.bundle}
-	if err := authoring.DeprecateCatalog(ctx, authoring.DeprecateOptions{Folder: dir, Package: name, Target: target, Message: f.message}); err != nil {
+	if err := authoring.DeprecateCatalog(ctx, o); err != nil {
 		return err
 	}
-	if a.output == outputJSON {
-		return a.encode(deprecatedDocument{1, name, f.channel, f.bundle, !f.remove})
-	}
 	what := "is deprecated"
-	if f.remove {
+	if remove {
 		what = "is no longer deprecated"
 	}
-	return a.text(fmt.Sprintf("package %q: %s %s\n", name, target, what))
+	return a.result(deprecatedDocument{1, o.Package, o.Target.Channel, o.Target.Bundle, !remove}, func() string {
+		return fmt.Sprintf("package %q: %s %s\n", o.Package, o.Target, what)
+	})
 }
 
 // A deprecatedDocument is what gantry catalog deprecate -o json prints.

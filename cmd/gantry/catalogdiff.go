@@ -7,11 +7,10 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog/diff"
+	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
 func (a *app) catalogDiffCommand() *cobra.Command {
-	var f readFlags
-	var form string
 	var exitCode bool
 	c := &cobra.Command{
 		Use:   "diff OLD NEW",
@@ -24,33 +23,24 @@ removed or changed.
 		Example: `  gantry catalog diff quay.io/org/catalog:v4.19 quay.io/org/catalog:v4.20
   gantry catalog diff ./catalog quay.io/org/catalog:v4.20 --exit-code -o json`,
 		Args: cobra.ExactArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.catalogDiff(cmd.Context(), f, form, exitCode, args)
-		},
 	}
-	f.addFlags(c.Flags())
 	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with status 5 if the catalogs differ")
-	formFlag(c.Flags(), &form, "format of the list: text, json or yaml", outputText, outputJSON, outputYAML)
-	return c
-}
-
-func (a *app) catalogDiff(ctx context.Context, f readFlags, form string, exitCode bool, args []string) error {
-	if err := a.form(form, outputText, outputJSON, outputYAML); err != nil {
+	formFlag(c.Flags(), "format of the list: text, json or yaml", outputText, outputJSON, outputYAML)
+	return a.catalogVerb(c, func(ctx context.Context, e *env.Env, workspace string, args []string) error {
+		d, err := authoring.CompareCatalogs(ctx, authoring.CompareCatalogsOptions{Env: e, Workspace: workspace, Old: args[0], New: args[1]})
+		if err != nil {
+			return err
+		}
+		if a.format == outputText {
+			err = d.WriteText(a.stdout, 0)
+		} else {
+			err = a.result(catalogDiffDocument{1, d}, nil)
+		}
+		if err == nil && exitCode && !d.Empty() {
+			err = errSomething
+		}
 		return err
-	}
-	d, err := authoring.CompareCatalogs(ctx, authoring.CompareCatalogsOptions{Env: a.environment(&f.registryFlags), Workspace: f.workspace, Old: args[0], New: args[1]})
-	if err != nil {
-		return err
-	}
-	if form == outputText {
-		err = d.WriteText(a.stdout, 0)
-	} else {
-		err = a.print(form, catalogDiffDocument{1, d})
-	}
-	if err == nil && exitCode && !d.Empty() {
-		err = errSomething
-	}
-	return err
+	})
 }
 
 // A catalogDiffDocument is what gantry catalog diff -o json prints.

@@ -8,20 +8,11 @@ import (
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
+	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
-// filterFlags are the flags of gantry catalog filter.
-type filterFlags struct {
-	readFlags
-	selectFlags
-	outputDir string
-	files     string
-	images    string
-	form      string
-}
-
 func (a *app) catalogFilterCommand() *cobra.Command {
-	var f filterFlags
+	var o authoring.FilterOptions
 	c := &cobra.Command{
 		Use:   "filter -c FILE --output-dir DIR",
 		Short: "Apply a configuration to its catalogs and write the results as folders",
@@ -37,32 +28,15 @@ image that they name.
   gantry catalog filter -c imageset.yaml --output-dir filtered --images images.txt
   gantry catalog filter -c imageset.yaml --output-dir filtered -o json | jq '.catalogs[].packages'`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.catalogFilter(cmd.Context(), f)
-		},
 	}
-	f.readFlags.addFlags(c.Flags())
-	f.selectFlags.addFlags(c.Flags(), pathsKept)
-	c.Flags().StringVar(&f.outputDir, "output-dir", "", "folder for the filtered catalogs")
-	c.Flags().StringVar(&f.files, "files", string(folder.JSON), "format of the files: json or yaml")
-	c.Flags().StringVar(&f.images, "images", "", "write the images that the catalogs name to this file, sorted, one per line")
-	formFlag(c.Flags(), &f.form, "format of the report: text, json or yaml", outputText, outputJSON, outputYAML)
-	return c
-}
-
-func (a *app) catalogFilter(ctx context.Context, f filterFlags) error {
-	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
-		return err
-	}
-	result, err := authoring.FilterCatalogs(ctx, authoring.FilterOptions{
-		Env: a.environment(&f.registryFlags), Selection: f.selection(), Workspace: f.workspace,
-		OutputDir: f.outputDir, Files: folder.Form(f.files), Images: f.images,
+	addSelection(c.Flags(), &o.Selection, pathsKept)
+	c.Flags().StringVar(&o.OutputDir, "output-dir", "", "folder for the filtered catalogs")
+	c.Flags().StringVar((*string)(&o.Files), "files", string(folder.JSON), "format of the files: json or yaml")
+	c.Flags().StringVar(&o.Images, "images", "", "write the images that the catalogs name to this file, sorted, one per line")
+	formFlag(c.Flags(), "format of the report: text, json or yaml", outputText, outputJSON, outputYAML)
+	return a.catalogVerb(c, func(ctx context.Context, e *env.Env, workspace string, _ []string) error {
+		o.Env, o.Workspace = e, workspace
+		result, err := authoring.FilterCatalogs(ctx, o)
+		return show(a, result, err, func(r *authoring.FilterResult) string { return view.Filtered(r, a.columns()) })
 	})
-	if err != nil {
-		return err
-	}
-	if f.form != outputText {
-		return a.print(f.form, result)
-	}
-	return a.text(view.Filtered(result, a.columns()))
 }

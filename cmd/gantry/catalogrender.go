@@ -12,17 +12,12 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
+	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
-// A renderFlags has the flags of catalog render.
-type renderFlags struct {
-	readFlags
-	form, outputDir string
-	options         authoring.RenderOptions
-}
-
 func (a *app) catalogRenderCommand() *cobra.Command {
-	var f renderFlags
+	var o authoring.RenderOptions
+	var outputDir string
 	c := &cobra.Command{
 		Use:   "render CATALOG...",
 		Short: "Print catalogs, bundles and rendered templates as file-based catalog objects",
@@ -39,19 +34,17 @@ not checked; use gantry catalog validate for that.
   gantry catalog render index.db | jq 'select(.schema == "olm.channel")'
   gantry catalog render --template -o yaml semver.yaml > catalog.yaml`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			f.options.Catalogs = args
-			return a.catalogRender(cmd.Context(), f)
-		},
 	}
-	f.addFlags(c.Flags())
-	migrateFlag(c.Flags(), &f.options.Migrate)
-	formFlag(c.Flags(), &f.form, "format of the objects: json or yaml", outputJSON, outputYAML)
-	c.Flags().BoolVar(&f.options.Template, "template", false, "the arguments are catalog templates; - is standard input")
-	c.Flags().StringVar(&f.options.CatalogConfig, "catalog-config", "", "file with the catalogs of composite templates (default catalogs.yaml beside the template)")
-	c.Flags().StringVar(&f.options.Component, "component", "", "catalog whose components of composite templates are rendered")
-	c.Flags().StringVar(&f.outputDir, "output-dir", "", "folder for the files of all components of composite templates, which are validated")
-	return c
+	migrateFlag(c.Flags(), &o.Migrate)
+	formFlag(c.Flags(), "format of the objects: json or yaml", outputJSON, outputYAML)
+	c.Flags().BoolVar(&o.Template, "template", false, "the arguments are catalog templates; - is standard input")
+	c.Flags().StringVar(&o.CatalogConfig, "catalog-config", "", "file with the catalogs of composite templates (default catalogs.yaml beside the template)")
+	c.Flags().StringVar(&o.Component, "component", "", "catalog whose components of composite templates are rendered")
+	c.Flags().StringVar(&outputDir, "output-dir", "", "folder for the files of all components of composite templates, which are validated")
+	return a.catalogVerb(c, func(ctx context.Context, e *env.Env, workspace string, args []string) error {
+		o.Env, o.Workspace, o.Catalogs = e, workspace, args
+		return a.catalogRender(ctx, o, outputDir)
+	})
 }
 
 // migrateFlag adds --migrate, which does the same as opm's.
@@ -59,12 +52,8 @@ func migrateFlag(f *pflag.FlagSet, migrate *bool) {
 	f.BoolVar(migrate, "migrate", false, "replace the manifests in olm.bundle.object by olm.csv.metadata, which makes the catalog smaller")
 }
 
-func (a *app) catalogRender(ctx context.Context, f renderFlags) error {
-	if err := a.form(f.form, outputJSON, outputYAML); err != nil {
-		return err
-	}
-	o := f.options
-	if !o.Template && f.outputDir != "" {
+func (a *app) catalogRender(ctx context.Context, o authoring.RenderOptions, outputDir string) error {
+	if !o.Template && outputDir != "" {
 		return usagef("--output-dir is for composite templates; add --template")
 	}
 	for i, arg := range o.Catalogs {
@@ -72,15 +61,14 @@ func (a *app) catalogRender(ctx context.Context, f renderFlags) error {
 			o.Catalogs[i] = "/dev/stdin"
 		}
 	}
-	o.Env, o.Workspace = a.environment(&f.registryFlags), f.workspace
 	out := bufio.NewWriter(a.stdout)
-	if f.outputDir != "" {
-		paths, err := authoring.RenderComponents(ctx, authoring.RenderComponentsOptions{RenderOptions: o, OutputDir: f.outputDir, Files: folder.Form(f.form)})
+	if outputDir != "" {
+		paths, err := authoring.RenderComponents(ctx, authoring.RenderComponentsOptions{RenderOptions: o, OutputDir: outputDir, Files: folder.Form(a.format)})
 		for _, path := range paths {
 			_, _ = out.WriteString(path + "\n") // Flush returns the error
 		}
 		return errors.Join(err, out.Flush())
 	}
-	err := authoring.RenderCatalogs(ctx, o, func(m *catalog.Meta) error { return view.WriteObject(out, m, f.form == outputYAML) })
+	err := authoring.RenderCatalogs(ctx, o, func(m *catalog.Meta) error { return view.WriteObject(out, m, a.format == outputYAML) })
 	return errors.Join(err, out.Flush())
 }

@@ -6,16 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/pkg/authoring"
+	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
-// catalogServeFlags are the flags of gantry catalog serve.
-type catalogServeFlags struct {
-	readFlags
-	listen, name, form string
-}
-
 func (a *app) catalogServeCommand() *cobra.Command {
-	var f catalogServeFlags
+	var o authoring.ServeCatalogOptions
 	c := &cobra.Command{
 		Use:   "serve CATALOG",
 		Short: "Serve a catalog over HTTP and gRPC, for tests",
@@ -32,29 +27,16 @@ everyone on that network may read the catalog.
   curl http://127.0.0.1:50051/catalogs/catalog/api/v1/metas?schema=olm.package
   grpcurl -plaintext 127.0.0.1:50051 api.Registry/ListPackages`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.catalogServe(cmd.Context(), f, args[0])
-		},
 	}
-	f.addFlags(c.Flags())
-	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:50051", "address to listen on; port 0 selects a free port")
-	c.Flags().StringVar(&f.name, "name", "", "name of the catalog in the HTTP API (default: derived from CATALOG)")
-	formFlag(c.Flags(), &f.form, "format in which the address is printed: text or json", outputText, outputJSON)
-	return c
-}
-
-func (a *app) catalogServe(ctx context.Context, f catalogServeFlags, arg string) error {
-	if err := a.form(f.form, outputText, outputJSON); err != nil {
-		return err
-	}
-	return authoring.ServeCatalog(ctx, authoring.ServeCatalogOptions{
-		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg, Listen: f.listen, Name: f.name,
-		Ready: func(s authoring.ServingCatalog) error {
-			a.say("serving %s on %s, as %s; end with Ctrl-C", arg, s.Address, s.URL)
-			if a.output == outputJSON {
-				return a.encode(s)
-			}
-			return nil
-		},
+	c.Flags().StringVar(&o.Listen, "listen", "127.0.0.1:50051", "address to listen on; port 0 selects a free port")
+	c.Flags().StringVar(&o.Name, "name", "", "name of the catalog in the HTTP API (default: derived from CATALOG)")
+	formFlag(c.Flags(), "format in which the address is printed: text or json", outputText, outputJSON)
+	return a.catalogVerb(c, func(ctx context.Context, e *env.Env, workspace string, args []string) error {
+		o.Env, o.Workspace, o.Catalog = e, workspace, args[0]
+		o.Ready = func(s authoring.ServingCatalog) error {
+			a.say("serving %s on %s, as %s; end with Ctrl-C", o.Catalog, s.Address, s.URL)
+			return a.result(s, func() string { return "" })
+		}
+		return authoring.ServeCatalog(ctx, o)
 	})
 }

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/authoring"
+	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
 func (a *app) catalogValidateCommand() *cobra.Command {
-	var f readFlags
-	var form string
 	c := &cobra.Command{
 		Use:   "validate CATALOG",
 		Short: "Check a catalog against the rules of OLM and list all problems",
@@ -24,25 +22,10 @@ with file, line and rule; OLM's validator stops at the first.
 		Example: `  gantry catalog validate ./catalog
   gantry catalog validate quay.io/org/catalog:v4.20 -o json`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.catalogValidate(cmd.Context(), f, form, args[0])
-		},
 	}
-	f.addFlags(c.Flags())
-	formFlag(c.Flags(), &form, "format of the result: text, json or yaml", outputText, outputJSON, outputYAML)
-	return c
-}
-
-func (a *app) catalogValidate(ctx context.Context, f readFlags, form, arg string) error {
-	if err := a.form(form, outputText, outputJSON, outputYAML); err != nil {
-		return err
-	}
-	v, err := authoring.ValidateCatalog(ctx, authoring.ValidateOptions{Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg})
-	if v == nil {
-		return err
-	}
-	if form != outputText {
-		return cmp.Or(a.print(form, v), err)
-	}
-	return cmp.Or(a.text(view.Validation(v)), err)
+	formFlag(c.Flags(), "format of the result: text, json or yaml", outputText, outputJSON, outputYAML)
+	return a.catalogVerb(c, func(ctx context.Context, e *env.Env, workspace string, args []string) error {
+		v, err := authoring.ValidateCatalog(ctx, authoring.ValidateOptions{Env: e, Workspace: workspace, Catalog: args[0]})
+		return show(a, v, err, view.Validation)
+	})
 }

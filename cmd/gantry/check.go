@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -16,47 +17,31 @@ import (
 // checkFlags are the flags of gantry check.
 type checkFlags struct {
 	readFlags
-	selectFlags
-	platformFlags
-	plan           string
-	clusterVersion string
-	archiveTrust   trustFlags
-	extensionFiles []string
-	catalogFiles   []string
-	crdSafety      bool
-	form           string
+	options      check.Options
+	platform     bool
+	blobs        verifiedBlobs
+	archiveTrust trustFlags
+	own          *pflag.FlagSet // flags that only --platform uses
 }
 
-// platformFlags are the flags of gantry check --platform.
-type platformFlags struct {
-	releaseFlags
-	platform       bool
-	from           []string
-	to             string
-	channel        string
-	arch           string
-	maxNestedPaths int
-	blobs          verifiedBlobs
-
-	own *pflag.FlagSet // flags that only --platform uses
-}
-
-func (f *platformFlags) addFlags(all *pflag.FlagSet, registries *registryFlags) {
+// addPlatformFlags adds the flags of gantry check --platform.
+func (f *checkFlags) addPlatformFlags(all *pflag.FlagSet) {
 	all.BoolVar(&f.platform, "platform", false, "check updates of the platform with the content of a mirror")
 	f.own = pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.releaseFlags.addFlags(f.own)
-	f.own.StringSliceVar(&f.from, "from", nil, "with --platform and --to: version that clusters run (may be repeated, or with commas)")
-	f.own.StringVar(&f.to, "to", "", "with --platform and --from: version to update to")
-	f.own.StringVar(&f.channel, "channel", "", "with --to: channel that clusters follow (default: a channel that has the version, preferably a stable one)")
-	f.own.StringVar(&f.arch, "arch", "", "with --to: architecture of the clusters, such as arm64 or multi (default: all that the mirror has the versions for)")
-	f.own.IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "with --platform: the value that the mirror was filled with; 0 is no limit")
-	f.blobs.addFlags(f.own, "blobs of the releases, with --platform")
-	registries.dest.addFlags(f.own, "dest", "mirror of --platform")
-	all.AddFlagSet(f.own)
+	own, o := f.own, &f.options
+	addReleaseTrust(own, &o.ReleaseTrust)
+	own.StringSliceVar(&o.From, "from", nil, "with --platform and --to: version that clusters run (may be repeated, or with commas)")
+	own.StringVar(&o.To, "to", "", "with --platform and --from: version to update to")
+	own.StringVar(&o.Channel, "channel", "", "with --to: channel that clusters follow (default: a channel that has the version, preferably a stable one)")
+	own.StringVar(&o.Arch, "arch", "", "with --to: architecture of the clusters, such as arm64 or multi (default: all that the mirror has the versions for)")
+	own.IntVar(&o.MaxNestedPaths, "max-nested-paths", 0, "with --platform: the value that the mirror was filled with; 0 is no limit")
+	f.blobs.addFlags(own, "blobs of the releases, with --platform")
+	addSideFlags(own, &f.Destination, "dest", "mirror of --platform")
+	all.AddFlagSet(own)
 }
 
 // stray returns an error if a flag is set that only --platform uses.
-func (f *platformFlags) stray() error {
+func (f *checkFlags) stray() error {
 	var err error
 	f.own.VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed && err == nil {
@@ -94,25 +79,23 @@ signatures in a mirror, for the plans of the workspace, -c or --plan, or --from 
 		},
 	}
 	f.readFlags.addFlags(c.Flags())
-	f.selectFlags.addFlags(c.Flags(), "its updates are checked")
-	f.platformFlags.addFlags(c.Flags(), &f.registryFlags)
+	o := &f.options
+	addSelection(c.Flags(), &o.Selection, "its updates are checked")
+	f.addPlatformFlags(c.Flags())
 	f.archiveTrust.addFlags(c.Flags())
-	c.Flags().StringVar(&f.plan, "plan", "", "check this plan, as gantry plan --lock writes it")
-	c.Flags().StringVar(&f.clusterVersion, "cluster-version", "", "version of OpenShift that clusters run or will be updated to, such as 4.20.3 (default: from a ClusterVersion in --installed)")
-	repeatable(c.Flags(), &f.extensionFiles, "cluster-extension", "file with ClusterExtensions to resolve (may be repeated)")
-	repeatable(c.Flags(), &f.catalogFiles, "cluster-catalog", "file with the ClusterCatalogs of the cluster (may be repeated)")
-	c.Flags().BoolVar(&f.crdSafety, "crd-safety", false, "compare the CustomResourceDefinitions of neighboring bundles by the rules of OLM v1; may read the images of bundles")
-	formFlag(c.Flags(), &f.form, "format of the report: text, json or yaml", outputText, outputJSON, outputYAML)
+	c.Flags().StringVar(&o.Plan, "plan", "", "check this plan, as gantry plan --lock writes it")
+	c.Flags().StringVar(&o.ClusterVersion, "cluster-version", "", "version of OpenShift that clusters run or will be updated to, such as 4.20.3 (default: from a ClusterVersion in --installed)")
+	repeatable(c.Flags(), &o.ClusterExtension, "cluster-extension", "file with ClusterExtensions to resolve (may be repeated)")
+	repeatable(c.Flags(), &o.ClusterCatalog, "cluster-catalog", "file with the ClusterCatalogs of the cluster (may be repeated)")
+	c.Flags().BoolVar(&o.CRDSafety, "crd-safety", false, "compare the CustomResourceDefinitions of neighboring bundles by the rules of OLM v1; may read the images of bundles")
+	formFlag(c.Flags(), "format of the report: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }
 
-// options returns the options that the flags set.
-func (f *checkFlags) options(a *app, args []string) (check.Options, error) {
-	o := check.Options{
-		Env: a.environment(&f.registryFlags), Selection: f.selection(), Plan: f.plan, Workspace: f.workspace,
-		ClusterVersion: f.clusterVersion, ClusterExtension: f.extensionFiles, ClusterCatalog: f.catalogFiles,
-		CRDSafety: f.crdSafety,
-	}
+// read returns the options that the flags set.
+func (f *checkFlags) read(a *app, args []string) (check.Options, error) {
+	o := f.options
+	o.Env, o.Workspace = a.environment(&f.registryFlags), f.workspace
 	isArchive := len(args) > 0 && strings.HasPrefix(args[0], env.ArchiveScheme)
 	if err := f.archiveTrust.check(isArchive && !f.platform); err != nil {
 		return o, err
@@ -125,26 +108,21 @@ func (f *checkFlags) options(a *app, args []string) (check.Options, error) {
 		o.Catalogs = args
 		return o, f.stray()
 	}
-	if f.crdSafety {
+	if o.CRDSafety {
 		return o, usageHint("run gantry check twice", "--crd-safety is for operators, and --platform for releases")
 	}
 	if len(args) != 1 || !strings.HasPrefix(args[0], dockerScheme) {
 		return o, usageHint("write docker://HOST[:PORT][/PREFIX]", "--platform requires one mirror")
 	}
-	o.Mirror, o.ReleaseTrust = args[0], f.trust()
-	o.From, o.To, o.Channel, o.Arch, o.MaxNestedPaths = f.from, f.to, f.channel, f.arch, f.maxNestedPaths
-	o.Blobs, o.ReadBlobs = f.blobs.requested(), f.blobs.readAll()
+	o.Mirror, o.Blobs, o.ReadBlobs = args[0], f.blobs.requested(), f.blobs.readAll()
 	return o, nil
 }
 
 func (a *app) check(ctx context.Context, f checkFlags, args []string) error {
-	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
-		return err
-	}
 	if err := f.blobs.checkArgs(args); err != nil {
 		return err
 	}
-	o, err := f.options(a, args)
+	o, err := f.read(a, args)
 	if err != nil {
 		return err
 	}
@@ -152,29 +130,20 @@ func (a *app) check(ctx context.Context, f checkFlags, args []string) error {
 	if result == nil {
 		return err
 	}
-	if printErr := a.showCheck(f.form, result); printErr != nil {
-		return printErr
-	}
-	return err
+	return cmp.Or(a.showCheck(result), err)
 }
 
 // showCheck prints the result of a check.
-func (a *app) showCheck(form string, r *check.Result) error {
+func (a *app) showCheck(r *check.Result) error {
 	if r.Platform != nil {
 		nameFlags(r.Platform)
-		if form != outputText {
-			return a.print(form, r.Platform)
-		}
-		return a.text(view.PlatformCheck(r.Platform, a.columns()))
+		return a.result(r.Platform, func() string { return view.PlatformCheck(r.Platform, a.columns()) })
 	}
 	for i := range r.Extensions {
 		r.Extensions[i].Error = flagNames(r.Extensions[i].Error)
 	}
 	c := &view.OperatorCheck{Version: 1, Upgrades: r.Upgrades, Extensions: r.Extensions, CRDSafety: r.CRDSafety, Mirrored: r.Mirrored}
-	if form != outputText {
-		return a.print(form, c)
-	}
-	return a.text(c.Text())
+	return a.result(c, c.Text)
 }
 
 // nameFlags replaces the names of options in the notes and hints of a report by flags.

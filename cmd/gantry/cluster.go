@@ -3,7 +3,7 @@ package main
 import "github.com/spf13/cobra"
 
 func (a *app) clusterCommand() *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use: "cluster",
 		Long: `Write what clusters apply to use a mirror. gantry mirror writes the cluster resources, too;
 gantry check finds out whether clusters can be updated.
@@ -11,12 +11,5 @@ gantry check finds out whether clusters can be updated.
 ` + exitCodes(map[int]string{exitMismatch: helpMissingAccess, exitLocked: helpLocked, exitUnauthorized: helpUnauthorized}),
 		Example: `  gantry cluster resources --for openshift-4.20
   gantry cluster operator install my-operator --from docker://mirror.example.com:5000 | oc apply -f -`,
-		Args: verbArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(a.resourcesCommand(), a.operatorCommand())
-	for _, verb := range c.Commands() {
-		verb.Args = usageArgs(verb.Args)
-	}
-	return c
+	}, a.resourcesCommand(), a.operatorCommand())
 }

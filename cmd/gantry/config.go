@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) configCommand() *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use: "config {init | check | convert | schema | from-cluster | from-mirror}",
 		Long: `Check ImageSetConfiguration files, convert them to v2alpha1, make them from what a cluster
 runs or a mirror has, or print their JSON Schema.
@@ -21,11 +21,7 @@ runs or a mirror has, or print their JSON Schema.
   gantry config convert imageset-v1.yaml --to imageset.yaml
   gantry config from-cluster cluster.json --to imageset.yaml
   gantry config schema > imageset.schema.json`,
-		Args: verbArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(a.configCheckCommand(), a.configConvertCommand(), a.configSchemaCommand(), a.configInitCommand(), a.configFromClusterCommand(), a.configFromMirrorCommand())
-	return c
+	}, a.configCheckCommand(), a.configConvertCommand(), a.configSchemaCommand(), a.configInitCommand(), a.configFromClusterCommand(), a.configFromMirrorCommand())
 }
 
 func (a *app) configCheckCommand() *cobra.Command {
@@ -41,7 +37,7 @@ read. Whether packages, channels and images exist is not checked; gantry plan do
 		Example: `  gantry config check imageset.yaml
   gantry config check --strict imageset.yaml
   gantry config check --output json sets/*.yaml`,
-		Args: usageArgs(cobra.MinimumNArgs(1)),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.configCheck(args, strict) },
 	}
 	c.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
@@ -59,7 +55,7 @@ editors and pipelines. It describes what gantry config check --strict accepts.
 ` + exitCodes(nil),
 		Example: `  gantry config schema > imageset.schema.json
   gantry config schema --kind DeleteImageSetConfiguration`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			text := imageset.Schema()
 			switch kind {

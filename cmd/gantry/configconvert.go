@@ -29,7 +29,7 @@ listed on stderr.
 		Example: `  gantry config convert imageset.yaml
   gantry config convert imageset-v1.yaml --to imageset.yaml
   gantry config convert --output json imageset.yaml`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.configConvert(args[0], to) },
 	}
 	c.Flags().StringVar(&to, "to", "", "write the configuration to this file, which may be the original")

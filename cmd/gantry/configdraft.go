@@ -15,20 +15,21 @@ import (
 
 // draftFlags are the flags of the commands that make configurations.
 type draftFlags struct {
-	pinned   bool
+	options  config.DraftOptions
 	catalogs []string
 	to       string
 }
 
 func (f *draftFlags) addFlags(fs *pflag.FlagSet, names string) {
-	fs.BoolVar(&f.pinned, "pinned", false, "select exactly these versions, and nothing newer")
+	fs.BoolVar(&f.options.Pinned, "pinned", false, "select exactly these versions, and nothing newer")
 	repeatable(fs, &f.catalogs, "catalogs", "where a catalog comes from, NAME=REFERENCE, with the name of "+names+" (may be repeated)")
 	fs.StringVar(&f.to, "to", "", "file to write (default: stdout)")
 }
 
-// options returns the options that the flags set.
-func (f *draftFlags) options() (config.DraftOptions, error) {
-	o := config.DraftOptions{Pinned: f.pinned, Catalogs: map[string]string{}}
+// read returns the options that the flags set.
+func (f *draftFlags) read() (config.DraftOptions, error) {
+	o := f.options
+	o.Catalogs = map[string]string{}
 	for _, text := range f.catalogs {
 		name, ref, ok := strings.Cut(text, "=")
 		if !ok || name == "" || ref == "" {
@@ -61,9 +62,9 @@ Review the result.
 ` + exitCodes(map[int]string{exitUsage: "a file cannot be read, the source of a catalog is unknown,\nor flags are wrong"}),
 		Example: `  gantry config from-cluster cluster.json --to imageset.yaml
   gantry config from-cluster --pinned cluster1.json cluster2.json > imageset.yaml`,
-		Args: usageArgs(cobra.MinimumNArgs(1)),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			o, err := f.options()
+			o, err := f.read()
 			if err != nil {
 				return err
 			}
@@ -85,7 +86,6 @@ func (a *app) configFromMirrorCommand() *cobra.Command {
 	var f draftFlags
 	var s registryFlags
 	var trust trustFlags
-	var workspace string
 	c := &cobra.Command{
 		Use:   "from-mirror {docker://HOST[:PORT][/PREFIX] | file://DIR...}",
 		Short: "Make a configuration from what a mirror or an archive has",
@@ -100,24 +100,25 @@ With --pinned, only what the mirror has is selected. Review the result.
 		Example: `  gantry config from-mirror docker://mirror.example.com:5000/ocp --to imageset.yaml
   gantry config from-mirror file:///media/disk
   gantry config from-mirror docker://mirror.example.com --catalogs my/index=quay.io/my/index:v1`,
-		Args: usageArgs(cobra.MinimumNArgs(1)),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.configFromMirror(cmd.Context(), &f, &s, &trust, workspace, args)
+			f.options.Mirror = args
+			return a.configFromMirror(cmd.Context(), &f, &s, &trust)
 		},
 	}
 	f.addFlags(c.Flags(), "a repository in the mirror")
 	s.addFlags(c.Flags())
 	trust.addFlags(c.Flags())
-	c.Flags().StringVar(&workspace, "workspace", env.DefaultWorkspace, "folder that was used for the mirror")
+	c.Flags().StringVar(&f.options.Workspace, "workspace", env.DefaultWorkspace, "folder that was used for the mirror")
 	return c
 }
 
-func (a *app) configFromMirror(ctx context.Context, f *draftFlags, s *registryFlags, trust *trustFlags, workspace string, args []string) error {
-	o, err := f.options()
+func (a *app) configFromMirror(ctx context.Context, f *draftFlags, s *registryFlags, trust *trustFlags) error {
+	o, err := f.read()
 	if err != nil {
 		return err
 	}
-	reads := !strings.HasPrefix(args[0], env.RegistryScheme)
+	reads := !strings.HasPrefix(o.Mirror[0], env.RegistryScheme)
 	if err := trust.check(reads); err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (a *app) configFromMirror(ctx context.Context, f *draftFlags, s *registryFl
 			return err
 		}
 	}
-	o.Env, o.Mirror, o.Workspace = a.environment(s), args, workspace
+	o.Env = a.environment(s)
 	d, err := config.FromMirror(ctx, o)
 	return a.showDraft(f, d, err)
 }

@@ -15,7 +15,7 @@ import (
 const starterVersion = "4.20"
 
 func (a *app) configInitCommand() *cobra.Command {
-	var version, form string
+	var version string
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Print a configuration to begin with",
@@ -25,23 +25,20 @@ and an image.
 ` + exitCodes(nil),
 		Example: `  gantry config init > imageset.yaml
   gantry config init --version 4.18 > imageset.yaml`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error { return a.configInit(version, form) },
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.configInit(version) },
 	}
 	c.Flags().StringVar(&version, "version", starterVersion, "minor version of OpenShift")
-	formFlag(c.Flags(), &form, "format: yaml, or json without comments", outputYAML, outputJSON)
+	formFlag(c.Flags(), "format: yaml, or json without comments", outputYAML, outputJSON)
 	return c
 }
 
-func (a *app) configInit(version, form string) error {
-	if err := a.form(form, outputYAML, outputJSON); err != nil {
-		return err
-	}
+func (a *app) configInit(version string) error {
 	if !regexp.MustCompile(`^[0-9]+\.[0-9]+$`).MatchString(version) {
 		return usageHint("give the minor version as 4.20", "--version %q", version)
 	}
 	text := imageset.Starter(version)
-	if form == outputJSON {
+	if a.format == outputJSON {
 		compact, err := yaml.YAMLToJSON(text)
 		if err != nil {
 			return err

@@ -46,9 +46,6 @@ prints what would be deleted, and nothing changes.
     docker://mirror.example.com:5000/ocp`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.form(f.form, outputText, outputJSON); err != nil {
-				return err
-			}
 			if err := refuseEmpty(cmd.Flags(), "name", "list-mirror"); err != nil {
 				return err
 			}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
@@ -14,7 +16,6 @@ type deletionFlags struct {
 	workspace  string
 	onlyMirror bool
 	nested     int
-	form       string
 }
 
 // addFlags adds the flags to a command.
@@ -22,8 +23,8 @@ func (f *deletionFlags) addFlags(c *cobra.Command) {
 	f.registryFlags.addDestinationFlags(c.Flags())
 	c.Flags().StringVar(&f.workspace, "workspace", env.DefaultWorkspace, "folder of the workspace")
 	c.Flags().BoolVar(&f.onlyMirror, "only-mirror", false, "no other mirror on the registry contains this one or is below it: ignore records that the credentials cannot read")
-	c.Flags().IntVar(&f.nested, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
-	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
+	addNestedPaths(c.Flags(), &f.nested)
+	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
 }
 
 // deletionExits is the part of a help about the exit status of such a verb. more are other reasons for a partial one.
@@ -40,12 +41,5 @@ func (a *app) showDeletion(report *prune.Report, document any, text string, err 
 	for _, line := range view.DeletionFailures(report) {
 		a.warn("%s", line)
 	}
-	show := func() error { return a.text(text) }
-	if a.output == outputJSON {
-		show = func() error { return a.encode(document) }
-	}
-	if err := show(); err != nil {
-		return err
-	}
-	return err
+	return cmp.Or(a.result(document, func() string { return text }), err)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -25,9 +24,6 @@ func (d *deltaFlags) addFlags(f *pflag.FlagSet) {
 // apply sets the options whose flags were given.
 func (d *deltaFlags) apply(o *mirroring.ArchiveOptions) error {
 	if d.set.Changed("delta") {
-		if d.delta == "" {
-			return usageHint("use "+strings.Join(mirroring.Deltas(), ", "), "--delta is empty")
-		}
 		o.Delta = d.delta
 	}
 	if d.set.Changed("delta-time") {

@@ -12,15 +12,9 @@ import (
 
 // diffFlags are the flags of gantry diff.
 type diffFlags struct {
-	selectFlags
-	releaseFlags
 	registryFlags
-	trust          trustFlags
-	name           string
-	destFormat     string
-	workspace      string
-	form           string
-	maxNestedPaths int
+	options report.DiffOptions
+	trust   trustFlags
 }
 
 func (a *app) diffCommand() *cobra.Command {
@@ -46,33 +40,28 @@ image sets if there is none. --name selects one.
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.diff(cmd.Context(), &f, args) },
 	}
-	f.selectFlags.addFlags(c.Flags(), pathsKept)
-	f.releaseFlags.addFlags(c.Flags())
-	c.Flags().StringVar(&f.destFormat, "dest-format", "", destFormatUsage)
+	o := &f.options
+	addSelection(c.Flags(), &o.Selection, pathsKept)
+	addReleaseTrust(c.Flags(), &o.ReleaseTrust)
+	addDestFormat(c.Flags(), &o.Selection)
 	f.registryFlags.addFlags(c.Flags())
 	f.addCacheDir(c.Flags())
 	f.addRenderer(c.Flags())
 	f.trust.addFlags(c.Flags())
-	c.Flags().StringVar(&f.name, "name", "", "image set of a mirror, and name of the configuration (default: name of the file)")
-	c.Flags().StringVar(&f.workspace, "workspace", env.DefaultWorkspace, "with -c, folder for the cache")
-	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
-	formFlag(c.Flags(), &f.form, "format of the list: text or json", outputText, outputJSON)
+	c.Flags().StringVar(&o.Name, "name", "", "image set of a mirror, and name of the configuration (default: name of the file)")
+	c.Flags().StringVar(&o.Workspace, "workspace", env.DefaultWorkspace, "with -c, folder for the cache")
+	addNestedPaths(c.Flags(), &o.MaxNestedPaths)
+	formFlag(c.Flags(), "format of the list: text or json", outputText, outputJSON)
 	return c
 }
 
 func (a *app) diff(ctx context.Context, f *diffFlags, args []string) error {
-	if err := a.form(f.form, outputText, outputJSON); err != nil {
+	o := f.options
+	var err error
+	if o.Read, err = a.reading(&f.trust); err != nil {
 		return err
 	}
-	read, err := a.reading(&f.trust)
-	if err != nil {
-		return err
-	}
-	o := report.DiffOptions{
-		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.releaseFlags.trust(), Old: args[0], Name: f.name,
-		Workspace: f.workspace, MaxNestedPaths: f.maxNestedPaths, Read: read,
-	}
-	o.DestFormat = f.destFormat
+	o.Env, o.Old = a.environment(&f.registryFlags), args[0]
 	if len(args) > 1 {
 		o.New = args[1]
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
@@ -14,7 +16,6 @@ const doctorRetries = 1
 
 func (a *app) doctorCommand() *cobra.Command {
 	var f registryFlags
-	var form string
 	var o registry.DoctorOptions
 	c := &cobra.Command{
 		Use:   "doctor docker://HOST[:PORT][/PREFIX]",
@@ -38,9 +39,6 @@ prefix, and to one below it, and deleted again. With --read-only, nothing is pus
   gantry registry doctor --read-only docker://mirror.example.com:5000 -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.form(form, outputText, outputJSON); err != nil {
-				return err
-			}
 			o.Env, o.Mirror = a.environment(&f), args[0]
 			if !cmd.Flags().Changed("retry-times") {
 				o.Env.RetryTimes = doctorRetries
@@ -53,22 +51,13 @@ prefix, and to one below it, and deleted again. With --read-only, nothing is pus
 				found := &result.Findings[i]
 				found.Text, found.Remedy = flagNames(found.Text), flagNames(found.Remedy)
 			}
-			var shown error
-			if a.output == outputJSON {
-				shown = a.encode(result)
-			} else {
-				shown = a.text(view.Doctor(result))
-			}
-			if shown != nil {
-				return shown
-			}
-			return err
+			return cmp.Or(a.result(result, func() string { return view.Doctor(result) }), err)
 		},
 	}
 	f.addFlags(c.Flags())
 	c.Flags().StringVarP(&o.Config, "config", "c", "", "also look at the registries that this configuration names")
 	c.Flags().StringVar(&o.Workspace, "workspace", env.DefaultWorkspace, "folder of the workspace")
 	c.Flags().BoolVar(&o.ReadOnly, "read-only", false, "push nothing; what the registry is able to do is not found out")
-	formFlag(c.Flags(), &form, "format of the result: text or json", outputText, outputJSON)
+	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
 	return c
 }

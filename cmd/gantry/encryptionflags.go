@@ -66,14 +66,14 @@ func (a *app) identities(f *identityFlags) ([]age.Identity, error) {
 		return f.opened, nil
 	}
 	var err error
-	f.opened, err = keys.ReadIdentities(a.environment(&registryFlags{}), f.files, func(file string) ([]byte, error) { return a.identityPassphrase(f, file) })
+	f.opened, err = keys.ReadIdentities(a.environment(&a.offline), f.files, func(file string) ([]byte, error) { return a.identityPassphrase(f, file) })
 	return f.opened, err
 }
 
 // identityPassphrase returns the passphrase of an encrypted file with identities.
 func (a *app) identityPassphrase(f *identityFlags, file string) ([]byte, error) {
 	if f.passphraseFile != "" {
-		text, err := keys.ReadPassphrase(a.environment(&registryFlags{}), f.passphraseFile)
+		text, err := keys.ReadPassphrase(a.environment(&a.offline), f.passphraseFile)
 		if err != nil {
 			return nil, usagef("--%s: %w", identityPassphraseFlag, err)
 		}

@@ -14,10 +14,7 @@ import (
 // explainFlags are the flags of gantry plan explain.
 type explainFlags struct {
 	registryFlags
-	selectFlags
-	releaseFlags
-	plan, workspace, form string
-	destFormat            string
+	options explain.Options
 }
 
 func (a *app) explainCommand() *cobra.Command {
@@ -44,37 +41,29 @@ With -c, the configuration is planned first, and the plan is not saved. Without 
   gantry plan explain sha256:4a43... -o json
   gantry plan explain 4.20.1
   gantry plan explain etcd`,
-		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.explain(cmd.Context(), f, args[0]) },
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.explain(cmd.Context(), &f, args[0]) },
 	}
-	f.selectFlags.addFlags(c.Flags(), pathsKept)
-	c.Flags().StringVar(&f.destFormat, "dest-format", "", destFormatUsage)
-	f.releaseFlags.addFlags(c.Flags())
+	o := &f.options
+	addSelection(c.Flags(), &o.Selection, pathsKept)
+	addDestFormat(c.Flags(), &o.Selection)
+	addReleaseTrust(c.Flags(), &o.ReleaseTrust)
 	f.addSourceFlags(c.Flags())
 	f.addCacheDir(c.Flags())
 	f.addRenderer(c.Flags())
-	c.Flags().StringVar(&f.plan, "plan", "", "plan, as gantry plan --lock writes it")
-	c.Flags().StringVar(&f.workspace, "workspace", env.DefaultWorkspace, "folder with the plan, and with the cache for -c")
-	formFlag(c.Flags(), &f.form, "format of the result: text, json or yaml", outputText, outputJSON, outputYAML)
+	c.Flags().StringVar(&o.Plan, "plan", "", "plan, as gantry plan --lock writes it")
+	c.Flags().StringVar(&o.Workspace, "workspace", env.DefaultWorkspace, "folder with the plan, and with the cache for -c")
+	formFlag(c.Flags(), "format of the result: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }
 
-func (a *app) explain(ctx context.Context, f explainFlags, name string) error {
-	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
-		return err
-	}
-	o := explain.Options{
-		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.trust(), Plan: f.plan, Workspace: f.workspace, Name: name,
-	}
-	o.DestFormat = f.destFormat
-	e, err := explain.Run(ctx, o)
+func (a *app) explain(ctx context.Context, f *explainFlags, name string) error {
+	f.options.Env, f.options.Name = a.environment(&f.registryFlags), name
+	e, err := explain.Run(ctx, f.options)
 	if err != nil {
 		return err
 	}
-	if f.form != outputText {
-		return a.print(f.form, explanationDocument{1, e})
-	}
-	return a.text(view.Explanation(e))
+	return a.result(explanationDocument{1, e}, func() string { return view.Explanation(e) })
 }
 
 // An explanationDocument is what gantry plan explain -o json prints.

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
 )
 
 // addFile adds the flag that names the file or folder of a verb, and -o. -o is an output format like
@@ -69,17 +73,6 @@ func countSingle(c *cobra.Command) {
 	}
 }
 
-// checkSingle returns an error if a flag with one value was given twice.
-func checkSingle(given *pflag.FlagSet) error {
-	var err error
-	given.VisitAll(func(f *pflag.Flag) { // Visit leaves out those that -o set
-		if v, ok := f.Value.(*single); ok && v.times > 1 {
-			err = usageHint("give it once", "--%s is given twice", f.Name)
-		}
-	})
-	return err
-}
-
 // single is the value of a flag that may be given only once. Completion sets each value twice, so
 // that Set only counts.
 type single struct {
@@ -127,6 +120,81 @@ func (a *archives) Set(s string) error {
 		*a = append(*a, s[:i])
 		s = s[i+1:]
 	}
+}
+
+// parsedFlag adds a flag whose value has a form of its own, of a type as help names it, and with a default as help shows it.
+func parsedFlag[T any](f *pflag.FlagSet, value *T, name, kind, initial string, parse func(string) (T, error), usage string) {
+	f.Var(&parsed[T]{value, initial, kind, parse}, name, usage)
+}
+
+// parsed is the value of a flag that a function reads.
+type parsed[T any] struct {
+	value      *T
+	text, kind string
+	parse      func(string) (T, error)
+}
+
+func (p *parsed[T]) String() string { return p.text }
+func (p *parsed[T]) Type() string   { return p.kind }
+func (p *parsed[T]) Set(s string) (err error) {
+	p.text = s
+	*p.value, err = p.parse(s)
+	return err
+}
+
+// A formError is the error of a flag whose value has a form of its own: it says what to write.
+type formError struct{ error }
+
+func (e *formError) Unwrap() error { return e.error }
+
+// optional reads a value with a function whose errors say what to write. An empty text is no value.
+func optional[T any](parse func(string) (T, error)) func(string) (T, error) {
+	return func(s string) (value T, err error) {
+		if s != "" {
+			if value, err = parse(s); err != nil {
+				err = &formError{err}
+			}
+		}
+		return value, err
+	}
+}
+
+// wholeNumber reads a number within limits. The error is hint.
+func wholeNumber(s string, least, most int, hint string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < least || n > most {
+		return 0, errors.New(hint)
+	}
+	return n, nil
+}
+
+// parsePercentage reads a whole number from 1 to 100, with or without a percent sign.
+func parsePercentage(s string) (int, error) {
+	return wholeNumber(strings.TrimSuffix(s, "%"), 1, 100, "give a whole number from 1% to 100%, such as 10%")
+}
+
+// emptyHints are the hints for flags that need a value. An unset variable of a script must not disable a check.
+var emptyHints = map[string]string{
+	gateFlag: "name a program, or leave it out", gatePlanFlag: "name a program, or leave it out",
+	policyFlag: "name a file, or leave it out", registriesDFlag: "name a file, or leave it out", cosignFlag: "name a file, or leave it out",
+	signKeyFlag: "name the file, or leave it out", allowedSignersFlag: "name the file, or leave it out", htpasswdFlag: "name the file, or leave it out",
+	signerFlag: "name a signer, or leave it out", "delta": "use " + strings.Join(mirroring.Deltas(), ", "),
+}
+
+// checkSingle returns an error if a flag with one value was given twice, or one that needs a value without it.
+func checkSingle(given *pflag.FlagSet) error {
+	var err error
+	given.VisitAll(func(f *pflag.Flag) { // Visit leaves out those that -o set
+		hint, needed := emptyHints[f.Name]
+		v, ok := f.Value.(*single)
+		switch {
+		case ok && v.times > 1:
+			err = usageHint("give it once", "--%s is given twice", f.Name)
+		case needed && f.Changed && f.Value.String() == "":
+			err = usageHint(hint, "--%s is empty", f.Name)
+		}
+	})
+	return err
 }
 
 // refuseEmpty returns an error if one of these flags was given without a value, such as --forget "$NAME" with an unset

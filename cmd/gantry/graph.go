@@ -14,10 +14,8 @@ import (
 // graphFlags are the flags of gantry catalog graph.
 type graphFlags struct {
 	readFlags
-	selectFlags
-	channels []string
-	all      bool
-	form     string
+	options listing.PackageGraphOptions
+	form    string
 }
 
 // graphCommand returns the command of earlier versions, which draws both.
@@ -46,18 +44,19 @@ keep their upgrade paths. The picture of -o svg needs no other program and no ne
   gantry catalog graph quay.io/org/catalog:v4.20 my-operator
   gantry catalog graph quay.io/org/catalog:v4.20 my-operator --channel stable -o svg > graph.svg
   gantry catalog graph quay.io/org/catalog:v4.20 my-operator -c imageset.yaml --installed csv.json -o svg > graph.svg`,
-		Args: usageArgs(cobra.RangeArgs(1, 2)),
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return a.graphPackages(cmd, f, args[0])
 			}
-			return a.graph(cmd.Context(), f, args[0], args[1])
+			f.options.Catalog, f.options.Package = args[0], args[1]
+			return a.graph(cmd.Context(), &f)
 		},
 	}
 	f.readFlags.addFlags(c.Flags())
-	f.selectFlags.addFlags(c.Flags(), "it is marked, and with -c "+pathsKept)
-	repeatable(c.Flags(), &f.channels, "channel", "draw this channel (may be repeated; default: all)")
-	c.Flags().BoolVar(&f.all, "all", false, "draw bundles that several channels share in each of them")
+	addSelection(c.Flags(), &f.options.Selection, "it is marked, and with -c "+pathsKept)
+	repeatable(c.Flags(), &f.options.Channels, "channel", "draw this channel (may be repeated; default: all)")
+	c.Flags().BoolVar(&f.options.All, "all", false, "draw bundles that several channels share in each of them")
 	c.Flags().StringVarP(&f.form, "output", "o", outputText, "format of the graph: "+strings.Join(diagram.Forms(), ", "))
 	offer(c.Flags(), "output", diagram.Forms())
 	return c
@@ -77,18 +76,20 @@ func (a *app) graphPackages(cmd *cobra.Command, f graphFlags, catalog string) er
 	if len(drawn) > 0 {
 		return usageHint("name it after the catalog; "+cmd.CommandPath()+" "+catalog+" lists the packages", "%s requires a package", strings.Join(drawn, ", "))
 	}
-	return a.listOperators(cmd.Context(), f.readFlags, f.form, catalog, "", "")
+	if err := a.form(f.form, outputText, outputJSON); err != nil {
+		return err
+	}
+	return a.listOperators(cmd.Context(), listing.PackagesOptions{Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: catalog})
 }
 
-func (a *app) graph(ctx context.Context, f graphFlags, arg, name string) error {
+func (a *app) graph(ctx context.Context, f *graphFlags) error {
 	form, err := diagram.ParseForm(f.form)
 	if err != nil {
 		return usagef("-o: %w", err)
 	}
-	drawing, err := listing.PackageGraph(ctx, listing.PackageGraphOptions{
-		Env: a.environment(&f.registryFlags), Selection: f.selection(), Workspace: f.workspace,
-		Catalog: arg, Package: name, Channels: f.channels, All: f.all || form == diagram.JSON,
-	})
+	o := f.options
+	o.Env, o.Workspace, o.All = a.environment(&f.registryFlags), f.workspace, o.All || form == diagram.JSON
+	drawing, err := listing.PackageGraph(ctx, o)
 	if err != nil {
 		return err
 	}

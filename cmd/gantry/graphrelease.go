@@ -18,8 +18,8 @@ import (
 // graphReleaseFlags are the flags of gantry release graph.
 type graphReleaseFlags struct {
 	releaseQuery
-	arch, form string
-	all        bool
+	options releases.ReleaseGraphOptions
+	form    string
 }
 
 func (a *app) graphReleaseCommand() *cobra.Command {
@@ -42,29 +42,30 @@ the complete graph, in the format of update services.
 		Example: `  gantry release graph stable-4.20
   gantry release graph eus-4.20 --from 4.18.20 --to 4.20.5 -o svg > graph.svg
   gantry release graph stable-4.20 --arch multi --from 4.19.15 -o json > graph.json`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.graphRelease(cmd.Context(), f, args[0])
+			f.options.Channel = args[0]
+			return a.graphRelease(cmd.Context(), &f)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
+	f.ReleaseQuery = &f.options.ReleaseQuery
 	f.addFlags(c.Flags())
-	c.Flags().StringVar(&f.arch, "arch", "", "architecture of the releases: amd64, arm64, ppc64le, s390x or multi (default: the first of -c, or amd64)")
-	c.Flags().BoolVar(&f.all, "all", false, "give each release its own box")
+	c.Flags().StringVar(&f.options.Arch, "arch", "", "architecture of the releases: amd64, arm64, ppc64le, s390x or multi (default: the first of -c, or amd64)")
+	c.Flags().BoolVar(&f.options.All, "all", false, "give each release its own box")
 	c.Flags().StringVarP(&f.form, "output", "o", outputText, "format of the graph: "+strings.Join(diagram.Forms(), ", "))
 	offer(c.Flags(), "output", diagram.Forms())
 	archFlag(c, "arch")
 	return c
 }
 
-func (a *app) graphRelease(ctx context.Context, f graphReleaseFlags, channel string) error {
+func (a *app) graphRelease(ctx context.Context, f *graphReleaseFlags) error {
 	form, err := diagram.ParseForm(f.form)
 	if err != nil {
 		return usagef("-o: %w", err)
 	}
-	drawing, g, err := releases.ReleaseGraph(ctx, releases.ReleaseGraphOptions{
-		Env: a.environment(&f.registryFlags), ReleaseQuery: f.query(), Channel: channel, Arch: f.arch, All: f.all,
-	})
+	f.options.Env = a.environment(&f.registryFlags)
+	drawing, g, err := releases.ReleaseGraph(ctx, f.options)
 	if g == nil {
 		return err
 	}

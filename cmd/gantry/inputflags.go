@@ -1,85 +1,118 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/pflag"
 
+	"github.com/gantry-mirror/gantry/mirror/repositories"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/plan/gates"
 	"github.com/gantry-mirror/gantry/plan/selection"
+	"github.com/gantry-mirror/gantry/plan/trust"
 	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
-// inputs are the flags for the content that is mirrored.
+// Functions in this file add flags for options that several commands have.
+
+// inputs are where the flags for the content that is mirrored are stored.
 type inputs struct {
-	selectFlags
-	releaseFlags
-	complete  bool // mirror the images that bundles use and do not list
-	platforms string
-	format    string // of media types
-	minAge    ageFlag
-	plan      string
-	name      string // of the plan; "" is the name of the file
-	workspace string
-	forget    bool // what earlier runs recorded of installed operators
-	// removeSignatures leaves out signatures and other referrers of images.
-	removeSignatures bool
+	*selection.Selection
+	*updates.ReleaseTrust
+	name, workspace  *string
+	removeSignatures *bool
 }
 
-// destFormatUsage is the help of --dest-format of commands that copy nothing.
-const destFormatUsage = "with -c: the value that the mirror is filled with (docker, oci or keep)"
-
-func (in *inputs) addFlags(f *pflag.FlagSet) {
-	in.selectFlags.addFlags(f, pathsKept)
-	f.BoolVar(&in.complete, "complete-related-images", false, "add the images that bundles use and do not list, like relatedImages: complete in each catalog")
-	f.StringVar(&in.platforms, "platforms-mode", "", "sparse or rewrite: how indexes with fewer platforms are mirrored, like platformsMode beside each platforms")
-	f.StringVar(&in.format, "dest-format", "", "convert images for a registry that refuses their media types: docker, oci, or keep (the default)")
-	f.Var(&in.minAge, "min-age", "leave out bundles, releases, charts and tags that were created later than this before midnight UTC: 3d, 2w or 72h")
-	in.releaseFlags.addFlags(f)
-	f.StringVar(&in.name, "name", "", "name of the configuration in the workspace, and of its plan (default: name of the file)")
-	f.BoolVar(&in.removeSignatures, "remove-signatures", false, "leave out the signatures and other referrers of images, as mirror.signatures: remove does")
-	f.StringVar(&in.workspace, "workspace", env.DefaultWorkspace, "folder for plans, cache and cluster-resources")
-}
-
-// onStrandUsage is the help of --on-strand.
-const onStrandUsage = "if operators that clusters may have installed have no upgrade path in a new catalog: warn, refuse before anything is published, or known: refuse if clusters run one by --installed or its record"
-
-// addForget adds --forget-installed, for commands that plan for a mirror.
-func addForget(f *pflag.FlagSet, in *inputs) {
-	f.BoolVar(&in.forget, "forget-installed", false, "what earlier runs recorded of --installed is out of date: keep and check no upgrade paths from there")
+func (in inputs) addFlags(f *pflag.FlagSet) {
+	s := in.Selection
+	addSelection(f, s, pathsKept)
+	f.BoolVar(&s.CompleteRelatedImages, "complete-related-images", false, "add the images that bundles use and do not list, like relatedImages: complete in each catalog")
+	f.StringVar(&s.PlatformsMode, "platforms-mode", "", "sparse or rewrite: how indexes with fewer platforms are mirrored, like platformsMode beside each platforms")
+	f.StringVar(&s.DestFormat, "dest-format", "", "convert images for a registry that refuses their media types: docker, oci, or keep (the default)")
+	parsedFlag(f, &s.MinAge, "min-age", "string", "", optional(selection.ParseMinAge), "leave out bundles, releases, charts and tags that were created later than this before midnight UTC: 3d, 2w or 72h")
+	addReleaseTrust(f, in.ReleaseTrust)
+	f.StringVar(in.name, "name", "", "name of the configuration in the workspace, and of its plan (default: name of the file)")
+	f.BoolVar(in.removeSignatures, "remove-signatures", false, "leave out the signatures and other referrers of images, as mirror.signatures: remove does")
+	f.StringVar(in.workspace, "workspace", env.DefaultWorkspace, "folder for plans, cache and cluster-resources")
 }
 
 // checkWorkspace returns an error if the name is empty, as with an unset variable of a script.
-func (in *inputs) checkWorkspace() error {
-	if in.workspace == "" || in.workspace == env.ArchiveScheme {
+func checkWorkspace(name string) error {
+	if name == "" || name == env.ArchiveScheme {
 		return usagef("--workspace names no folder")
 	}
 	return nil
 }
 
-// releaseFlags are the flags for which platform releases are accepted.
-type releaseFlags struct {
-	keys   []string
-	ignore bool
+// pathsKept is the purpose of --installed for commands that select content with it.
+const pathsKept = "upgrade paths from there are kept"
+
+// addSelection adds the flags that select content: a configuration, and additions to it on the command line. purpose
+// completes the help of --installed: most commands keep the upgrade paths, some only check them.
+func addSelection(f *pflag.FlagSet, s *selection.Selection, purpose string) {
+	f.StringVarP(&s.Config, "config", "c", "", "ImageSetConfiguration to read")
+	repeatable(f, &s.Installed, "installed", "file with what a cluster runs: output of oc get csv, subscription, clusterextension, clusterversion, operatorcondition or clusteroperator -A -o json; "+purpose+" (may be repeated)")
+	f.BoolVar(&s.Dependencies, "dependencies", false, "add the operators that the selected ones require, like dependencies: true in each catalog")
 }
 
-func (r *releaseFlags) addFlags(f *pflag.FlagSet) {
-	repeatable(f, &r.keys, "release-key", "accept only platform releases signed by a key of this OpenPGP file, instead of the vendor's keys (may be repeated; a key of each file must have signed)")
-	f.BoolVar(&r.ignore, "ignore-release-signature", false, "accept platform releases without checking their signatures")
+// addDestFormat adds --dest-format to commands that copy nothing.
+func addDestFormat(f *pflag.FlagSet, s *selection.Selection) {
+	f.StringVar(&s.DestFormat, "dest-format", "", "with -c: the value that the mirror is filled with (docker, oci or keep)")
 }
 
-// trust returns the values of the flags.
-func (r *releaseFlags) trust() updates.ReleaseTrust {
-	return updates.ReleaseTrust{ReleaseKeys: r.keys, IgnoreReleaseSignature: r.ignore}
+// addForget adds --forget-installed, for commands that plan for a mirror.
+func addForget(f *pflag.FlagSet, s *selection.Selection) {
+	f.BoolVar(&s.ForgetInstalled, "forget-installed", false, "what earlier runs recorded of --installed is out of date: keep and check no upgrade paths from there")
 }
 
-// selection returns the values of the flags.
-func (in *inputs) selection() selection.Selection {
-	s := in.selectFlags.selection()
-	s.ForgetInstalled = in.forget
-	s.CompleteRelatedImages, s.PlatformsMode, s.DestFormat, s.MinAge = in.complete, in.platforms, in.format, in.minAge.age
-	return s
+// onStrandUsage is the help of --on-strand.
+const onStrandUsage = "if operators that clusters may have installed have no upgrade path in a new catalog: warn, refuse before anything is published, or known: refuse if clusters run one by --installed or its record"
+
+// addReleaseTrust adds the flags for which platform releases are accepted.
+func addReleaseTrust(f *pflag.FlagSet, r *updates.ReleaseTrust) {
+	repeatable(f, &r.ReleaseKeys, "release-key", "accept only platform releases signed by a key of this OpenPGP file, instead of the vendor's keys (may be repeated; a key of each file must have signed)")
+	f.BoolVar(&r.IgnoreReleaseSignature, "ignore-release-signature", false, "accept platform releases without checking their signatures")
 }
 
-// selection returns the values of the flags.
-func (s *selectFlags) selection() selection.Selection {
-	return selection.Selection{Config: s.config, Installed: s.installed, Dependencies: s.dependencies}
+// The flags for the signatures that images must have. Oc mirror has them, too.
+const (
+	policyFlag       = "policy"
+	securePolicyFlag = "secure-policy"
+	registriesDFlag  = "registries.d"
+	cosignFlag       = "cosign"
+)
+
+func addImageTrust(f *pflag.FlagSet, t *trust.ImageTrust) {
+	f.StringVar(&t.Policy, policyFlag, "", "accept only images that this policy.json accepts, by their signatures")
+	f.BoolVar(&t.SecurePolicy, securePolicyFlag, false, "apply the policy.json of the machine: ~/.config/containers/policy.json, or else /etc/containers/policy.json")
+	f.StringVar(&t.RegistriesD, registriesDFlag, "", "folder that says where OpenPGP signatures are (default: ~/.config/containers/registries.d, or else /etc/containers/registries.d)")
+	f.StringVar(&t.Cosign, cosignFlag, "", "program cosign, which then verifies what the policy requires of certificates of Fulcio")
+}
+
+// The flags for programs that decide what may be mirrored.
+const (
+	gateFlag         = "gate"
+	gatePlanFlag     = "gate-plan"
+	gateParallelFlag = "gate-parallel"
+	gateTimeoutFlag  = "gate-timeout"
+	gateValidFlag    = "gate-valid"
+)
+
+func addGates(f *pflag.FlagSet, g *gates.Gates) {
+	f.StringVar(&g.Gate, gateFlag, "", "run this program for each image; if it ends with 1, the image is not mirrored")
+	f.StringVar(&g.GatePlan, gatePlanFlag, "", "run this program for the plan; if it ends with 1, nothing is mirrored")
+	f.IntVar(&g.GateParallel, gateParallelFlag, 0, fmt.Sprintf("how many programs of --gate run at the same time; 0 is %d", gates.DefaultGateParallel))
+	f.DurationVar(&g.GateTimeout, gateTimeoutFlag, 0, "how long a program may take for one answer; 0 is 10m")
+	f.DurationVar(&g.GateValid, gateValidFlag, 0, "for how long the workspace remembers that --gate accepted an image, such as 24h (default: it is asked in each run)")
+}
+
+// addRegistryAPI adds the flags for how repositories are created at a registry.
+func addRegistryAPI(f *pflag.FlagSet, api *repositories.API) {
+	f.StringVar(&api.RegistryKind, "registry-kind", "", "kind of the registry whose API creates repositories: ecr, harbor or quay (default: found out)")
+	f.StringVar(&api.RegistryTokenFile, "registry-token-file", "", "file with an OAuth token for Quay's API, with the permissions repo:create and repo:read")
+}
+
+// addNestedPaths adds the flag for how many components the paths of a mirror have, to commands that copy nothing.
+func addNestedPaths(f *pflag.FlagSet, n *int) {
+	f.IntVar(n, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
 }

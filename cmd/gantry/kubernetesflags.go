@@ -40,7 +40,7 @@ var filesOfHost = []string{policyFlag, securePolicyFlag, registriesDFlag, cosign
 
 // options returns the options that the flags set, and checks them.
 func (k *kubernetesFlags) options(f *planFlags, output, destination string) (shards.KubernetesJobOptions, error) {
-	o := shards.KubernetesJobOptions{KubernetesJob: k.shards, KubernetesImage: k.image, KubernetesPlanClaim: k.claim, Destination: destination, MaxNestedPaths: f.maxNestedPaths}
+	o := shards.KubernetesJobOptions{KubernetesJob: k.shards, KubernetesImage: k.image, KubernetesPlanClaim: k.claim, Destination: destination, MaxNestedPaths: f.options.MaxNestedPaths}
 	if !k.used() {
 		for _, name := range []string{kubernetesImageFlag, kubernetesClaimFlag} {
 			if k.flags.Changed(name) {
@@ -64,7 +64,7 @@ func (k *kubernetesFlags) options(f *planFlags, output, destination string) (sha
 // compared returns the destination that the plan is compared with. For Jobs it is none, unless another flag requires
 // it: the registry may be one that only pods can connect to.
 func (f *planFlags) compared(destination string) string {
-	if f.kubernetes.used() && !f.exitCode && !f.allowOlder && f.onStrand == admission.OnStrandKnown {
+	if f.kubernetes.used() && !f.exitCode && !f.options.AllowOlder && f.options.OnStrand == admission.OnStrandKnown {
 		return ""
 	}
 	return destination
@@ -72,20 +72,21 @@ func (f *planFlags) compared(destination string) string {
 
 // podArguments returns the flags of the plan that its copy needs, too.
 func (f *planFlags) podArguments() (args []string) {
+	o := &f.options
 	for _, flag := range []struct {
 		name string
 		set  bool
 	}{
-		{"remove-signatures", f.removeSignatures},
-		{"ignore-release-signature", f.ignore},
-		{"src-tls-verify=false", !f.src.tlsVerify},
-		{"src-plain-http", f.src.plainHTTP},
-		{"dest-tls-verify=false", !f.dest.tlsVerify},
-		{"dest-plain-http", f.dest.plainHTTP},
-		{"max-nested-paths=" + strconv.Itoa(f.maxNestedPaths), f.maxNestedPaths != 0},
-		{"allow-older", f.allowOlder},
-		{"forget-installed", f.forget},
-		{"on-strand=" + f.onStrand, f.onStrand != admission.OnStrandKnown},
+		{"remove-signatures", o.RemoveSignatures},
+		{"ignore-release-signature", o.IgnoreReleaseSignature},
+		{"src-tls-verify=false", f.Source.SkipTLSVerify},
+		{"src-plain-http", f.Source.PlainHTTP},
+		{"dest-tls-verify=false", f.Destination.SkipTLSVerify},
+		{"dest-plain-http", f.Destination.PlainHTTP},
+		{"max-nested-paths=" + strconv.Itoa(o.MaxNestedPaths), o.MaxNestedPaths != 0},
+		{"allow-older", o.AllowOlder},
+		{"forget-installed", o.ForgetInstalled},
+		{"on-strand=" + o.OnStrand, o.OnStrand != admission.OnStrandKnown},
 	} {
 		if flag.set {
 			args = append(args, "--"+flag.name)

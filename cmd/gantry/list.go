@@ -7,36 +7,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/plan/listing"
 )
 
 func (a *app) listCommand() *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use:  "list",
 		Long: "List the catalogs, packages, channels and releases that a configuration can name.\n\n" + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized}),
 		Example: `  gantry list operators --catalogs --version 4.20
   gantry list operators --catalog quay.io/org/catalog:v4.20
   gantry list releases --channel stable-4.20`,
-		Args: verbArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(a.listOperatorsCommand(), a.listReleasesCommand())
-	for _, verb := range c.Commands() {
-		verb.Args = usageArgs(verb.Args)
-	}
-	return c
-}
-
-// listFlags are the flags of gantry list operators. Their names are those of oc mirror.
-type listFlags struct {
-	readFlags
-	catalogs                            bool
-	version                             string
-	catalog, packageName, channel, form string
+	}, a.listOperatorsCommand(), a.listReleasesCommand())
 }
 
 func (a *app) listOperatorsCommand() *cobra.Command {
-	var f listFlags
+	var o listing.PackagesOptions // with flags that are named like those of oc mirror
+	var catalogs bool
+	var version string
 	c := &cobra.Command{
 		Use:   "operators [--catalogs --version X.Y | --catalog CATALOG [--package PACKAGE [--channel CHANNEL]]]",
 		Short: "List catalogs, the packages of a catalog, or the bundles of a package",
@@ -54,59 +42,55 @@ func (a *app) listOperatorsCommand() *cobra.Command {
   gantry list operators --catalog quay.io/org/catalog:v4.20 --package my-operator --channel stable
   gantry list operators --catalog quay.io/org/catalog:v4.20 -o wide`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case f.catalogs && f.catalog != "":
-				return usagef("--catalogs and --catalog exclude each other")
-			case f.catalog == "" && f.packageName+f.channel != "":
-				return usagef("--package and --channel require --catalog")
-			case f.catalog == "" && !f.catalogs && f.version != "":
-				return usageHint("give --catalogs with it, or --catalog", "--version alone")
-			case f.catalog == "":
-				return a.listCatalogs(cmd.Context(), f)
-			}
-			if f.version != "" {
-				var err error
-				if f.catalog, err = listing.CatalogOf(f.catalog, f.version); err != nil {
-					return err
-				}
-			}
-			return a.listOperators(cmd.Context(), f.readFlags, f.form, f.catalog, f.packageName, f.channel)
-		},
 	}
-	f.addFlags(c.Flags())
-	c.Flags().BoolVar(&f.catalogs, "catalogs", false, "list the catalogs of a version of OpenShift")
-	c.Flags().StringVar(&f.version, "version", "", "version of OpenShift, such as 4.20, with --catalogs, or for a catalog without a tag")
-	c.Flags().StringVar(&f.catalog, "catalog", "", "list the packages of this catalog")
-	c.Flags().StringVar(&f.packageName, "package", "", "list the bundles of this package")
-	c.Flags().StringVar(&f.channel, "channel", "", "list only this channel of the package")
-	formFlag(c.Flags(), &f.form, "format of the list: text, wide (with the features that operators declare), json or yaml", outputText, outputWide, outputJSON, outputYAML)
-	return c
+	c.Flags().BoolVar(&catalogs, "catalogs", false, "list the catalogs of a version of OpenShift")
+	c.Flags().StringVar(&version, "version", "", "version of OpenShift, such as 4.20, with --catalogs, or for a catalog without a tag")
+	c.Flags().StringVar(&o.Catalog, "catalog", "", "list the packages of this catalog")
+	c.Flags().StringVar(&o.Package, "package", "", "list the bundles of this package")
+	c.Flags().StringVar(&o.Channel, "channel", "", "list only this channel of the package")
+	formFlag(c.Flags(), "format of the list: text, wide (with the features that operators declare), json or yaml", outputText, outputWide, outputJSON, outputYAML)
+	return a.catalogVerb(c, func(ctx context.Context, e *env.Env, workspace string, _ []string) error {
+		switch {
+		case catalogs && o.Catalog != "":
+			return usagef("--catalogs and --catalog exclude each other")
+		case o.Catalog == "" && o.Package+o.Channel != "":
+			return usagef("--package and --channel require --catalog")
+		case o.Catalog == "" && !catalogs && version != "":
+			return usageHint("give --catalogs with it, or --catalog", "--version alone")
+		case o.Catalog == "":
+			return a.listCatalogs(ctx, listing.CatalogsOptions{Env: e, Workspace: workspace, Version: version}, catalogs)
+		}
+		if version != "" {
+			var err error
+			if o.Catalog, err = listing.CatalogOf(o.Catalog, version); err != nil {
+				return err
+			}
+		}
+		o.Env, o.Workspace = e, workspace
+		return a.listOperators(ctx, o)
+	})
 }
 
 // listCatalogs lists the catalogs of a version, or without --catalogs the versions.
-func (a *app) listCatalogs(ctx context.Context, f listFlags) error {
-	if err := a.form(f.form, outputText, outputWide, outputJSON, outputYAML); err != nil {
-		return err
-	}
+func (a *app) listCatalogs(ctx context.Context, o listing.CatalogsOptions, catalogs bool) error {
 	list := listing.Catalogs
-	if !f.catalogs {
+	if !catalogs {
 		list = listing.CatalogVersions
 	}
-	found, err := list(ctx, listing.CatalogsOptions{Env: a.environment(&f.registryFlags), Workspace: f.workspace, Version: f.version})
+	found, err := list(ctx, o)
 	if err != nil {
 		return err
 	}
-	if f.form != outputText && f.form != outputWide {
-		if f.catalogs {
-			return a.print(f.form, catalogsDocument{1, found})
+	var document any = versionsDocument{1, found}
+	if catalogs {
+		document = catalogsDocument{1, found}
+	}
+	return a.result(document, func() string {
+		if a.isOcMirror() {
+			return view.OCMirrorCatalogs(o.Version, found)
 		}
-		return a.print(f.form, versionsDocument{1, found})
-	}
-	if a.isOcMirror() {
-		return a.text(view.OCMirrorCatalogs(f.version, found))
-	}
-	return a.text(strings.Join(found, "\n") + "\n")
+		return strings.Join(found, "\n") + "\n"
+	})
 }
 
 // A catalogsDocument is what gantry list --catalogs -o json prints.

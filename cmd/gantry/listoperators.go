@@ -8,22 +8,14 @@ import (
 )
 
 // listOperators lists the packages of a catalog, or the bundles of one package or channel.
-func (a *app) listOperators(ctx context.Context, f readFlags, form, arg, pkg, channel string) error {
-	if err := a.form(form, outputText, outputWide, outputJSON, outputYAML); err != nil {
-		return err
-	}
-	scripts := form == outputText && a.isOcMirror()
-	listing, err := listing.ListPackages(ctx, listing.PackagesOptions{
-		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Catalog: arg, Package: pkg, Channel: channel, Bundles: form != outputText || scripts,
+func (a *app) listOperators(ctx context.Context, o listing.PackagesOptions) error {
+	scripts := a.format == outputText && a.isOcMirror()
+	o.Bundles = a.format != outputText || scripts
+	list, err := listing.ListPackages(ctx, o)
+	return show(a, list, err, func(l *listing.CatalogListing) string {
+		if scripts {
+			return view.OCMirrorOperators(l, o.Package != "", o.Channel != "")
+		}
+		return view.CatalogListing(l, o.Package != "", a.format == outputWide, a.columns())
 	})
-	if err != nil {
-		return err
-	}
-	switch {
-	case scripts:
-		return a.text(view.OCMirrorOperators(listing, pkg != "", channel != ""))
-	case form != outputText && form != outputWide:
-		return a.print(form, listing)
-	}
-	return a.text(view.CatalogListing(listing, pkg != "", form == outputWide, a.columns()))
 }

@@ -14,10 +14,8 @@ import (
 // listReleasesFlags are the flags of gantry list releases.
 type listReleasesFlags struct {
 	releaseQuery
-	version, channel string
-	channels, sizes  bool
-	arches, filter   []string // two names of the same flag
-	form             string
+	options        releases.ReleasesOptions
+	arches, filter []string // two names of the same flag
 }
 
 func (a *app) listReleasesCommand() *cobra.Command {
@@ -47,40 +45,38 @@ If risks forbid all paths, the best of them is printed and the exit status is 10
   gantry list releases --channel eus-4.20 --from 4.18.20
   gantry list releases --channel eus-4.20 --from 4.18.20 --to 4.20.5 --accept-risk RuncShareProcessNamespace`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listReleases(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listReleases(cmd.Context(), &f) },
 	}
+	o := &f.options
+	f.ReleaseQuery = &o.ReleaseQuery
 	f.addFlags(c.Flags())
-	c.Flags().StringVar(&f.channel, "channel", "", "list the releases of this channel")
-	c.Flags().StringVar(&f.version, "version", "", "minor version, such as 4.20")
-	c.Flags().BoolVar(&f.channels, "channels", false, "list the channels of --version")
-	c.Flags().BoolVar(&f.sizes, "sizes", false, "read the payloads and show the size of each release with its images")
+	c.Flags().StringVar(&o.Channel, "channel", "", "list the releases of this channel")
+	c.Flags().StringVar(&o.Version, "version", "", "minor version, such as 4.20")
+	c.Flags().BoolVar(&o.Channels, "channels", false, "list the channels of --version")
+	c.Flags().BoolVar(&o.Sizes, "sizes", false, "read the payloads and show the size of each release with its images")
 	c.Flags().StringSliceVar(&f.arches, "arch", nil, "architectures of the releases: amd64, arm64, ppc64le, s390x, multi (default: those of -c, or amd64)")
 	c.Flags().StringSliceVar(&f.filter, "filter-by-archs", nil, "the same as --arch, for compatibility with oc mirror")
 	archFlag(c, "arch")
 	archFlag(c, "filter-by-archs")
-	formFlag(c.Flags(), &f.form, "format of the list: text, json or yaml", outputText, outputJSON, outputYAML)
+	formFlag(c.Flags(), "format of the list: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }
 
-func (a *app) listReleases(ctx context.Context, f listReleasesFlags) error {
-	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
+func (a *app) listReleases(ctx context.Context, f *listReleasesFlags) error {
+	o := f.options
+	o.Env, o.Arch = a.environment(&f.registryFlags), slices.Concat(f.arches, f.filter)
+	l, err := releases.Releases(ctx, o)
+	if l == nil {
 		return err
 	}
-	l, err := releases.Releases(ctx, releases.ReleasesOptions{
-		Env: a.environment(&f.registryFlags), ReleaseQuery: f.query(),
-		Channel: f.channel, Version: f.version, Channels: f.channels, Arch: slices.Concat(f.arches, f.filter), Sizes: f.sizes,
-	})
-	switch {
-	case l == nil:
-		return err
-	case f.form != outputText:
-		return errors.Join(err, a.print(f.form, l))
-	case a.isOcMirror() && len(f.from) == 0 && !f.sizes: // others are not in oc mirror
-		version := ""
-		if f.channels {
-			version = f.version
+	return errors.Join(err, a.result(l, func() string {
+		if !a.isOcMirror() || len(o.From) > 0 || o.Sizes { // oc mirror does not have the latter two
+			return view.Releases(l, a.columns())
 		}
-		return errors.Join(err, a.text(view.OCMirrorReleases(l, version)))
-	}
-	return errors.Join(err, a.text(view.Releases(l, a.columns())))
+		version := ""
+		if o.Channels {
+			version = o.Version
+		}
+		return view.OCMirrorReleases(l, version)
+	}))
 }

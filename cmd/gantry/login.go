@@ -18,12 +18,9 @@ import (
 
 // loginFlags are the flags of gantry registry login.
 type loginFlags struct {
-	authFile      string
+	registryFlags
 	user          string
 	passwordStdin bool
-	certDir       string
-	tlsVerify     bool
-	plainHTTP     bool
 }
 
 const authFileHelp = "file with the credentials (default: $REGISTRY_AUTH_FILE, then the file of podman)"
@@ -53,24 +50,22 @@ because other users of the machine could see it.
   gantry registry login --authfile auth.json -u robot --password-stdin registry.redhat.io < token`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.login(cmd.Context(), f, args[0], cmd.InOrStdin())
+			return a.login(cmd.Context(), &f, args[0], cmd.InOrStdin())
 		},
 	}
-	c.Flags().StringVar(&f.authFile, "authfile", "", authFileHelp)
+	c.Flags().StringVar(&f.AuthFile, "authfile", "", authFileHelp)
 	c.Flags().StringVarP(&f.user, "username", "u", "", "user name")
 	c.Flags().BoolVar(&f.passwordStdin, "password-stdin", false, "read the password from standard input")
-	c.Flags().StringVar(&f.certDir, "cert-dir", "", "folder with CAs (*.crt) and client certificates (*.cert, *.key)")
-	c.Flags().BoolVar(&f.tlsVerify, "tls-verify", true, "check the registry's certificate; false also allows plain HTTP")
-	c.Flags().BoolVar(&f.plainHTTP, "plain-http", false, "speak plain HTTP")
+	c.Flags().StringVar(&f.CertDir, "cert-dir", "", "folder with CAs (*.crt) and client certificates (*.cert, *.key)")
+	verifyFlag(c.Flags(), &f.Source.SkipTLSVerify, "tls-verify", "check the registry's certificate; false also allows plain HTTP")
+	c.Flags().BoolVar(&f.Source.PlainHTTP, "plain-http", false, "speak plain HTTP")
 	return c
 }
 
-func (a *app) login(ctx context.Context, f loginFlags, host string, in io.Reader) error {
+func (a *app) login(ctx context.Context, f *loginFlags, host string, in io.Reader) error {
+	f.RetryTimes = 2 // someone waits
 	result, err := registry.Login(ctx, registry.LoginOptions{
-		Env: a.environment(&registryFlags{
-			authFile: f.authFile, certDir: f.certDir, src: sideFlags{tlsVerify: f.tlsVerify, plainHTTP: f.plainHTTP},
-			retryTimes: 2, // someone waits
-		}),
+		Env:      a.environment(&f.registryFlags),
 		Registry: host,
 		Ask:      func() (keychain.Credential, error) { return a.askCredential(f, in) },
 	})
@@ -86,7 +81,7 @@ func (a *app) login(ctx context.Context, f loginFlags, host string, in io.Reader
 }
 
 // askCredential reads user name and password from in, which may be a terminal.
-func (a *app) askCredential(f loginFlags, in io.Reader) (keychain.Credential, error) {
+func (a *app) askCredential(f *loginFlags, in io.Reader) (keychain.Credential, error) {
 	var c keychain.Credential
 	if !f.passwordStdin {
 		file, ok := in.(*os.File)

@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) logoutCommand() *cobra.Command {
-	var authFile string
+	var f registryFlags
 	c := &cobra.Command{
 		Use:   "logout HOST[:PORT][/PATH]",
 		Short: "Remove the credentials for a registry",
@@ -22,15 +22,15 @@ registry login writes. Credentials in other files stay, and are reported.
   gantry registry logout --authfile auth.json quay.io/org`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.logout(cmd.Context(), authFile, args[0])
+			return a.logout(cmd.Context(), &f, args[0])
 		},
 	}
-	c.Flags().StringVar(&authFile, "authfile", "", authFileHelp)
+	c.Flags().StringVar(&f.AuthFile, "authfile", "", authFileHelp)
 	return c
 }
 
-func (a *app) logout(ctx context.Context, authFile, host string) error {
-	result, err := registry.Logout(ctx, registry.LogoutOptions{Env: a.environment(&registryFlags{authFile: authFile}), Registry: host})
+func (a *app) logout(ctx context.Context, f *registryFlags, host string) error {
+	result, err := registry.Logout(ctx, registry.LogoutOptions{Env: a.environment(f), Registry: host})
 	if err != nil {
 		return err
 	}

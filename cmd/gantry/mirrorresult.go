@@ -62,42 +62,31 @@ func (a *app) sayFailed(report *mirror.Report) {
 // showRepair prints which repair was written.
 func (a *app) showRepair(result *mirroring.Result) error {
 	r := view.Repair{Version: 1, Destination: result.Destination, Repaired: result.Repaired}
-	if a.output == outputJSON {
-		return a.encode(r)
-	}
-	return a.text(r.Text())
-}
-
-// showResources prints which cluster resources were written.
-func (a *app) showResources(result *mirroring.Result) error {
-	if a.output == outputJSON {
-		return a.encode(result)
-	}
-	return a.text(view.ResourcesOnly(result))
+	return a.result(r, r.Text)
 }
 
 // pullFlags returns the flags with which gantry get reaches the destination as this run did.
-func (f *mirrorFlags) pullFlags(destination string) (flags []string) {
+func (f *mirrorFlags) pullFlags() (flags []string) {
 	add := func(name, value string) {
 		if value != "" {
 			flags = append(flags, "--"+name, value)
 		}
 	}
-	switch {
-	case strings.HasPrefix(destination, env.RegistryScheme):
-		if f.maxNestedPaths > 0 {
-			add("max-nested-paths", strconv.Itoa(f.maxNestedPaths))
+	switch o := &f.options; {
+	case strings.HasPrefix(o.Destination, env.RegistryScheme):
+		if o.MaxNestedPaths > 0 {
+			add("max-nested-paths", strconv.Itoa(o.MaxNestedPaths))
 		}
-		add("authfile", cmp.Or(f.dest.authFile, f.authFile))
-		add("cert-dir", cmp.Or(f.dest.certDir, f.certDir))
-		add("limits", f.limitsFile)
-		if !f.dest.tlsVerify {
+		add("authfile", cmp.Or(f.Destination.AuthFile, f.AuthFile))
+		add("cert-dir", cmp.Or(f.Destination.CertDir, f.CertDir))
+		add("limits", f.Limits)
+		if f.Destination.SkipTLSVerify {
 			flags = append(flags, "--src-tls-verify=false")
 		}
-		if f.dest.plainHTTP {
+		if f.Destination.PlainHTTP {
 			flags = append(flags, "--src-plain-http")
 		}
-	case strings.HasPrefix(destination, env.ArchiveScheme):
+	case strings.HasPrefix(o.Destination, env.ArchiveScheme):
 		if f.sign.key != "" {
 			add(verifyKeyFlag, "KEY.pub")
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -16,9 +17,9 @@ const helpMissingAccess = "--check found that permissions are missing, or the ar
 // operatorFlags are the flags of operator install.
 type operatorFlags struct {
 	readFlags
-	archive         archiveFlags
-	options         operator.InstallOptions
-	check, to, form string
+	archive   archiveFlags
+	options   operator.InstallOptions
+	check, to string
 }
 
 func (a *app) operatorInstallCommand() *cobra.Command {
@@ -70,14 +71,11 @@ oc get clusterrole,clusterrolebinding,role,rolebinding -A -o yaml, do not have.
 	fs.StringVar(&o.NoProxy, "no-proxy", "", "classic: NO_PROXY of the operator (default: as in the cluster)")
 	fs.BoolVar(&o.TrustedCA, "trusted-ca", false, "classic: mount the CAs that the cluster trusts into the operator")
 	fs.StringVar(&f.to, "to", "", "write each object to a file in this folder")
-	formFlag(fs, &f.form, "format: yaml (documents) or json", outputYAML, outputJSON)
+	formFlag(fs, "format: yaml (documents) or json", outputYAML, outputJSON)
 	return c
 }
 
 func (a *app) operatorInstall(ctx context.Context, f *operatorFlags) error {
-	if err := a.form(f.form, outputYAML, outputJSON); err != nil {
-		return err
-	}
 	if f.check != "" && f.to != "" {
 		return usagef("--check and --to exclude each other")
 	}
@@ -98,17 +96,17 @@ func (a *app) operatorInstall(ctx context.Context, f *operatorFlags) error {
 		return err
 	}
 	a.sayNotes(i.Notes)
+	var names []string
 	if f.to != "" {
-		names, err := i.WriteFiles(f.to)
-		if err == nil && f.form == outputYAML {
-			err = a.text(strings.Join(names, "\n") + "\n")
-		}
-		if err != nil || f.form == outputYAML {
+		if names, err = i.WriteFiles(f.to); err != nil {
 			return err
 		}
 	}
-	if f.form == outputJSON {
+	switch {
+	case a.format == outputJSON:
 		return a.encode(i)
+	case f.to != "":
+		return a.text(strings.Join(append(names, ""), "\n"))
 	}
 	return a.documents(i.YAML())
 }
@@ -122,7 +120,7 @@ func (a *app) operatorCheck(ctx context.Context, o operator.InstallOptions, f *o
 	a.sayNotes(access.Notes)
 	var err error
 	switch {
-	case f.form == outputJSON:
+	case a.format == outputJSON:
 		err = a.encode(access)
 	case access.Account == "": // the note says why
 	case len(access.Missing) == 0:
@@ -130,10 +128,7 @@ func (a *app) operatorCheck(ctx context.Context, o operator.InstallOptions, f *o
 	default:
 		err = a.documents(access.YAML())
 	}
-	if err != nil {
-		return err
-	}
-	return found
+	return cmp.Or(err, found)
 }
 
 // sayNotes prints notes on stderr.

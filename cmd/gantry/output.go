@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 	"sigs.k8s.io/yaml"
@@ -92,27 +94,65 @@ func (a *app) encode(v any) error {
 }
 
 // formFlag adds -o to a verb with output formats of its own. The first is the default.
-func formFlag(f *pflag.FlagSet, form *string, what string, forms ...string) {
-	f.StringVarP(form, "output", "o", forms[0], what)
+func formFlag(f *pflag.FlagSet, what string, forms ...string) {
+	f.VarP(&formValue{forms[0], forms}, "output", "o", what)
 	offer(f, "output", forms)
 }
 
-// form checks the value of -o. With JSON in place of text, errors are JSON, too.
-func (a *app) form(form string, forms ...string) error {
-	if slices.Contains(forms, form) {
-		if form == outputJSON && forms[0] == outputText {
-			a.output = outputJSON
-		}
-		return nil
-	}
-	return usagef("-o %q: give one of %s", form, strings.Join(forms, ", "))
+// A formValue is the value of -o of a verb with output formats of its own. It is checked when the command runs, so that its
+// error is in the format that was asked for.
+type formValue struct {
+	text  string
+	forms []string
 }
 
-// print writes a value as JSON or YAML.
-func (a *app) print(form string, v any) error {
-	if form == outputJSON {
-		return a.encode(v)
+func (v *formValue) String() string     { return v.text }
+func (v *formValue) Type() string       { return "string" }
+func (v *formValue) Set(s string) error { v.text = s; return nil }
+
+// readForm reads the output format of a command.
+func (a *app) readForm(cmd *cobra.Command) error {
+	if flag := cmd.Flag("output"); flag != nil {
+		if v, ok := flag.Value.(*formValue); ok {
+			return a.form(v.text, v.forms...)
+		}
 	}
+	a.format = a.output
+	return nil
+}
+
+// form sets the output format. With JSON in place of text, errors are JSON, too.
+func (a *app) form(form string, forms ...string) error {
+	if !slices.Contains(forms, form) {
+		return usagef("-o %q: give one of %s", form, strings.Join(forms, ", "))
+	}
+	if a.format = form; form == outputJSON && forms[0] == outputText {
+		a.output = outputJSON
+	}
+	return nil
+}
+
+// result prints a result: as JSON, as YAML, or as text.
+func (a *app) result(result any, text func() string) error {
+	switch a.format {
+	case outputJSON:
+		return a.encode(result)
+	case outputYAML:
+		return a.yaml(result)
+	}
+	return a.text(text())
+}
+
+// show prints the result of a room, unless it is nil. It returns the error of printing, or the one of the room.
+func show[R any](a *app, result *R, err error, text func(*R) string) error {
+	if result == nil {
+		return err
+	}
+	return cmp.Or(a.result(result, func() string { return text(result) }), err)
+}
+
+// yaml prints the result as YAML.
+func (a *app) yaml(v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -124,12 +164,4 @@ func (a *app) print(form string, v any) error {
 	}
 	_, err = fmt.Fprintf(a.stdout, "---\n%s", text)
 	return err
-}
-
-// result prints a result: as JSON, or as text.
-func (a *app) result(result any, text func() string) error {
-	if a.output == outputJSON {
-		return a.encode(result)
-	}
-	return a.text(text())
 }

@@ -23,18 +23,12 @@ import (
 
 // planFlags are the flags of gantry plan.
 type planFlags struct {
-	inputs
 	registryFlags
-	policyFlags
-	gate           gateFlags
-	sign           signFlags
-	kubernetes     kubernetesFlags
-	lock           string
-	exitCode       bool
-	errata         bool
-	maxNestedPaths int
-	onStrand       string
-	allowOlder     bool
+	options    planning.Options
+	sign       signFlags
+	kubernetes kubernetesFlags
+	lock       string
+	exitCode   bool
 }
 
 func (a *app) planCommand() *cobra.Command {
@@ -62,16 +56,17 @@ plan also where only signed plans are accepted.
   gantry plan -c imageset.yaml --lock plan.json --sign-key ~/.ssh/id_ed25519
   gantry plan -c imageset.yaml --exit-code docker://mirror.example.com:5000
   gantry plan -c imageset.yaml --kubernetes-job 4 --kubernetes-image registry.example.com/tools/gantry:v1 docker://mirror.example.com:5000 > jobs.yaml`,
-		Args: usageArgs(cobra.MaximumNArgs(1)),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.sign.stdin, f.sign.what = cmd.InOrStdin(), "the plan"
-			return a.plan(cmd.Context(), f, strings.Join(args, ""))
+			return a.plan(cmd.Context(), &f, strings.Join(args, ""))
 		},
 	}
-	f.inputs.addFlags(c.Flags())
+	o := &f.options
+	inputs{&o.Selection, &o.ReleaseTrust, &o.Name, &o.Workspace, &o.RemoveSignatures}.addFlags(c.Flags())
 	f.registryFlags.addFlags(c.Flags())
-	f.policyFlags.addFlags(c.Flags())
-	f.gate.addFlags(c.Flags())
+	addImageTrust(c.Flags(), &o.ImageTrust)
+	addGates(c.Flags(), &o.Gates)
 	f.sign.addFlags(c.Flags(), "sign the plan that --lock writes; the signature is FILE.sig,")
 	f.kubernetes.addFlags(c.Flags())
 	f.addCacheDir(c.Flags())
@@ -80,23 +75,24 @@ plan also where only signed plans are accepted.
 	c.Flags().StringVar(&f.lock, "out", "", "write the plan as JSON to this file")
 	c.Flags().Lookup("out").Hidden = true // its name before --lock
 	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 5 if content has to be copied to the destination")
-	c.Flags().BoolVar(&f.errata, "errata", false, "list the errata of releases, and the builds and errata that the labels of images name")
-	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the destination; 0 is no limit")
-	c.Flags().StringVar(&f.onStrand, "on-strand", admission.OnStrandKnown, onStrandUsage)
-	addForget(c.Flags(), &f.inputs)
-	c.Flags().BoolVar(&f.allowOlder, "allow-older", false, "with --on-strand=refuse: do not end with 4 because a catalog is older than the one that it replaces")
+	c.Flags().BoolVar(&o.Errata, "errata", false, "list the errata of releases, and the builds and errata that the labels of images name")
+	c.Flags().IntVar(&o.MaxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the destination; 0 is no limit")
+	c.Flags().StringVar(&o.OnStrand, "on-strand", admission.OnStrandKnown, onStrandUsage)
+	addForget(c.Flags(), &o.Selection)
+	c.Flags().BoolVar(&o.AllowOlder, "allow-older", false, "with --on-strand=refuse: do not end with 4 because a catalog is older than the one that it replaces")
 	c.AddCommand(a.planSBOMCommand(), a.explainCommand())
 	return c
 }
 
-func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
+func (a *app) plan(ctx context.Context, f *planFlags, destination string) error {
 	if f.exitCode && destination == "" {
 		return usageHint("name a destination", "--exit-code compares the plan with a destination")
 	}
-	if f.onStrand == "" {
-		return usageHint("use "+strings.Join(admission.OnStrands(), ", "), "--on-strand %q", f.onStrand)
+	o := f.options
+	if o.OnStrand == "" {
+		return usageHint("use "+strings.Join(admission.OnStrands(), ", "), "--on-strand %q", o.OnStrand)
 	}
-	if err := f.checkWorkspace(); err != nil {
+	if err := checkWorkspace(o.Workspace); err != nil {
 		return err
 	}
 	switch {
@@ -108,15 +104,7 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	if err := f.sign.check(f.lock != "", "--lock"); err != nil {
 		return err
 	}
-	images, err := f.policyFlags.trust()
-	if err != nil {
-		return err
-	}
-	gates, err := f.gate.gates()
-	if err != nil {
-		return err
-	}
-	jobs, err := f.kubernetes.options(&f, a.output, destination)
+	jobs, err := f.kubernetes.options(f, a.output, destination)
 	if err != nil {
 		return err
 	}
@@ -124,10 +112,8 @@ func (a *app) plan(ctx context.Context, f planFlags, destination string) error {
 	if err != nil {
 		return err
 	}
-	result, err := planning.Make(ctx, planning.Options{
-		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, Gates: gates, Name: f.name, Workspace: f.workspace, RemoveSignatures: f.removeSignatures,
-		Destination: f.compared(destination), MaxNestedPaths: f.maxNestedPaths, Replacing: admission.Replacing{OnStrand: f.onStrand, AllowOlder: f.allowOlder}, Errata: f.errata,
-	})
+	o.Env, o.Destination = a.environment(&f.registryFlags), f.compared(destination)
+	result, err := planning.Make(ctx, o)
 	if result == nil {
 		return err
 	}
@@ -198,10 +184,9 @@ type shownPlan struct {
 // showPlan prints a plan, and what would change in the cluster resources, as text or JSON.
 func (a *app) showPlan(p *shownPlan) error {
 	nameFlagsInReplaced(p.Replaced)
-	if a.output == outputJSON {
-		return a.encode(p)
-	}
-	return a.text(flagNames(view.Plan(p.Plan, p.Destination, p.Missing, p.Deltas, a.columns()) + view.Replaced(p.Replaced) + view.VerifiedSignatures(p.Verified) + view.Gate(p.Gate) + view.Errata(p.Errata) + view.PlannedResources(p.Resources)))
+	return a.result(p, func() string {
+		return flagNames(view.Plan(p.Plan, p.Destination, p.Missing, p.Deltas, a.columns()) + view.Replaced(p.Replaced) + view.VerifiedSignatures(p.Verified) + view.Gate(p.Gate) + view.Errata(p.Errata) + view.PlannedResources(p.Resources))
+	})
 }
 
 // nameFlagsInReplaced writes the names of flags into problems, in place of options.

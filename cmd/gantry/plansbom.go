@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) planSBOMCommand() *cobra.Command {
-	var workspace, form string
+	var workspace string
 	c := &cobra.Command{
 		Use:   "sbom [PLAN]",
 		Short: "Print what a plan mirrors as a bill of materials",
@@ -27,13 +27,10 @@ The same plan gives the same bytes. The time of the document is $SOURCE_DATE_EPO
 ` + exitCodes(nil),
 		Example: `  gantry plan sbom plan.json > plan.cdx.json
   gantry plan sbom plan.json -o spdx-json > plan.spdx.json`,
-		Args: usageArgs(cobra.MaximumNArgs(1)),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.form(form, explain.BillsOfMaterials()...); err != nil {
-				return err
-			}
 			text, err := explain.BillOfMaterials(explain.BillOfMaterialsOptions{
-				Env: a.environment(&registryFlags{}), Plan: strings.Join(args, ""), Workspace: workspace, Format: form, Version: buildVersion(),
+				Env: a.environment(&a.offline), Plan: strings.Join(args, ""), Workspace: workspace, Format: a.format, Version: buildVersion(),
 			})
 			if err != nil {
 				return err
@@ -43,6 +40,6 @@ The same plan gives the same bytes. The time of the document is $SOURCE_DATE_EPO
 		},
 	}
 	c.Flags().StringVar(&workspace, "workspace", env.DefaultWorkspace, "folder of the workspace")
-	formFlag(c.Flags(), &form, "format: cyclonedx-json (1.6) or spdx-json (2.3)", explain.BillsOfMaterials()...)
+	formFlag(c.Flags(), "format: cyclonedx-json (1.6) or spdx-json (2.3)", explain.BillsOfMaterials()...)
 	return c
 }

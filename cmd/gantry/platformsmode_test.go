@@ -44,7 +44,7 @@ func rewriteFixture(t *testing.T) (w *fixture, operand string) {
 		}
 		bundles = append(bundles, img)
 	}
-	list, err := registrytest.ManifestList(bundles...)
+	list, err := registrytest.ImageIndex(false, bundles...)
 	if err != nil {
 		t.Fatal(err)
 	}

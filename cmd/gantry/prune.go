@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,11 +15,10 @@ import (
 // pruneFlags are the flags of gantry prune.
 type pruneFlags struct {
 	deletionFlags
-	options   removal.PruneOptions
-	olderThan period
-	others    bool
-	selected  []string
-	listed    deleteFlags // for --list and --config
+	options  removal.PruneOptions
+	others   bool
+	selected []string
+	listed   deleteFlags // for --list and --config
 }
 
 func (a *app) pruneCommand() *cobra.Command {
@@ -55,9 +52,6 @@ and --save, it writes some of it to a file for --list. It deletes nothing.
   gantry prune --plan prune.json docker://mirror.example.com:5000/ocp`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.form(f.form, outputText, outputJSON); err != nil {
-				return err
-			}
 			if err := refuseEmpty(cmd.Flags(), "forget", "plan", "save", "name", "list-mirror", listFlag, configFlag); err != nil {
 				return err
 			}
@@ -73,7 +67,7 @@ and --save, it writes some of it to a file for --list. It deletes nothing.
 			case f.others:
 				return a.pruneOthers(cmd.Context(), args[0], f)
 			}
-			f.options.Mirror, f.options.OlderThan = args[0], time.Duration(f.olderThan)
+			f.options.Mirror = args[0]
 			return a.prune(cmd.Context(), f)
 		},
 	}
@@ -83,7 +77,7 @@ and --save, it writes some of it to a file for --list. It deletes nothing.
 	c.Flags().StringVar(&o.Plan, "plan", "", "delete what this plan lists, a file from gantry prune --save; it is refused if the records of the mirror changed since")
 	c.Flags().StringVar(&o.Save, "save", "", "write the plan to this file")
 	c.Flags().IntVar(&o.KeepLast, "keep-last", 0, "also keep what the last N revisions of each image set needed, the current one included")
-	c.Flags().Var(&f.olderThan, "older-than", "also keep what an image set needed within this time: 30d, 4w or 72h")
+	parsedFlag(c.Flags(), &o.OlderThan, "older-than", "duration", "", parsePeriod, "also keep what an image set needed within this time: 30d, 4w or 72h")
 	c.Flags().StringVar(&o.Forget, "forget", "", "give up the image set with this name: also delete what only it needs, and its records last")
 	c.Flags().BoolVar(&f.others, "others", false, "list what the mirror has and no record lists; nothing is deleted")
 	c.Flags().StringArrayVar(&f.selected, "select", nil, "with --others and --save, what the file for --list has: REPOSITORY, REPOSITORY/*, REPOSITORY:TAG or REPOSITORY@DIGEST; may be repeated")
@@ -127,35 +121,21 @@ func (a *app) pruneOthers(ctx context.Context, mirror string, f pruneFlags) erro
 	return a.result(result, func() string { return view.Unrecorded(result) })
 }
 
-// A period is a flag for a time span in days, weeks, or what time.ParseDuration reads.
-type period time.Duration
-
-func (p *period) String() string {
-	if *p == 0 {
-		return ""
-	}
-	return time.Duration(*p).String()
-}
-
-func (p *period) Type() string { return "duration" }
-
-// maxPeriod is the longest period: 100 years.
+// maxPeriod is the longest time span of --older-than: 100 years.
 const maxPeriod = 100 * 365 * 24 * time.Hour
 
-func (p *period) Set(s string) error {
+// parsePeriod reads a time span in days, weeks, or what time.ParseDuration reads.
+func parsePeriod(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
 		if number, ok := strings.CutSuffix(s, unit); ok {
 			var n int
-			if n, err = strconv.Atoi(number); err == nil && n > int(maxPeriod/length) {
-				err = errors.New("too long")
-			}
+			n, err = wholeNumber(number, 1, int(maxPeriod/length), "")
 			d = time.Duration(n) * length
 		}
 	}
 	if err != nil || d <= 0 || d > maxPeriod {
-		return fmt.Errorf("use a duration such as 30d, 4w or 72h")
+		return 0, errors.New("use a duration such as 30d, 4w or 72h")
 	}
-	*p = period(d)
-	return nil
+	return d, nil
 }

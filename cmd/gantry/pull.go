@@ -12,7 +12,6 @@ type pullFlags struct {
 	registryFlags
 	archive archiveFlags
 	options pull.Options
-	form    string
 }
 
 func (a *app) getCommand() *cobra.Command {
@@ -46,15 +45,12 @@ A mirror keeps the older files of a name: the list has them as NAME@sha256:DIGIT
 	f.archive.addFlags(c.Flags())
 	c.Flags().StringVar(&f.options.To, "to", "", "file to write, - for stdout (default: the last part of NAME)")
 	c.Flags().BoolVar(&f.options.Force, "force", false, "replace a file with other content")
-	c.Flags().IntVar(&f.options.MaxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
-	formFlag(c.Flags(), &f.form, "format: text or json", outputText, outputJSON)
+	addNestedPaths(c.Flags(), &f.options.MaxNestedPaths)
+	formFlag(c.Flags(), "format: text or json", outputText, outputJSON)
 	return c
 }
 
 func (a *app) pull(cmd *cobra.Command, f *pullFlags, args []string) error {
-	if err := a.form(f.form, outputText, outputJSON); err != nil {
-		return err
-	}
 	o, ctx := f.options, cmd.Context()
 	o.From = args[0]
 	var err error

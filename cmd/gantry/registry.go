@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror/repositories"
@@ -13,7 +11,7 @@ import (
 )
 
 func (a *app) registryCommand() *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use: "registry",
 		Long: `Find out whether a registry can be mirrored to, store its credentials, and create the
 repositories or projects that a mirror needs where a push does not create them.
@@ -22,41 +20,14 @@ repositories or projects that a mirror needs where a push does not create them.
 		Example: `  gantry registry login mirror.example.com:5000
   gantry registry doctor docker://mirror.example.com:5000/ocp
   gantry registry prepare -c imageset.yaml docker://harbor.example.com/ocp`,
-		Args: verbArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(a.doctorCommand(), a.loginCommand(), a.logoutCommand(), a.registryPrepareCommand())
-	for _, verb := range c.Commands() {
-		verb.Args = usageArgs(verb.Args)
-	}
-	return c
-}
-
-// apiFlags are the flags for how repositories are created at a registry.
-type apiFlags struct{ kind, tokenFile string }
-
-func (f *apiFlags) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&f.kind, "registry-kind", "", "kind of the registry whose API creates repositories: ecr, harbor or quay (default: found out)")
-	fs.StringVar(&f.tokenFile, "registry-token-file", "", "file with an OAuth token for Quay's API, with the permissions repo:create and repo:read")
-}
-
-func (f *apiFlags) options() repositories.API {
-	return repositories.API{RegistryKind: f.kind, RegistryTokenFile: f.tokenFile}
+	}, a.doctorCommand(), a.loginCommand(), a.logoutCommand(), a.registryPrepareCommand())
 }
 
 // prepareFlags are the flags of gantry registry prepare.
 type prepareFlags struct {
-	selectFlags
-	releaseFlags
 	registryFlags
-	apiFlags
-	trust          trustFlags
-	plan           string
-	from           archives
-	workspace      string
-	maxNestedPaths int
-	print          bool
-	form           string
+	options repositories.Options
+	trust   trustFlags
 }
 
 func (a *app) registryPrepareCommand() *cobra.Command {
@@ -80,36 +51,30 @@ private. Nothing is copied.
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.prepareRegistry(cmd.Context(), &f, args[0]) },
 	}
-	f.selectFlags.addFlags(c.Flags(), pathsKept)
-	f.releaseFlags.addFlags(c.Flags())
+	o := &f.options
+	addSelection(c.Flags(), &o.Selection, pathsKept)
+	addReleaseTrust(c.Flags(), &o.ReleaseTrust)
 	f.registryFlags.addFlags(c.Flags())
 	f.addCacheDir(c.Flags())
 	f.addRenderer(c.Flags())
-	f.apiFlags.addFlags(c.Flags())
+	addRegistryAPI(c.Flags(), &o.API)
 	f.trust.addFlags(c.Flags())
-	c.Flags().StringVar(&f.plan, "plan", "", "the plan, a file from gantry plan --lock")
-	c.Flags().Var(&f.from, "from", "the plan of the archive in this folder, file://DIR (may be repeated, or with commas)")
-	c.Flags().StringVar(&f.workspace, "workspace", env.DefaultWorkspace, "with -c, folder for the cache")
-	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
-	c.Flags().BoolVar(&f.print, "print", false, "create nothing, and print the commands that would: aws, or curl")
-	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
+	c.Flags().StringVar(&o.Plan, "plan", "", "the plan, a file from gantry plan --lock")
+	c.Flags().Var((*archives)(&o.From), "from", "the plan of the archive in this folder, file://DIR (may be repeated, or with commas)")
+	c.Flags().StringVar(&o.Workspace, "workspace", env.DefaultWorkspace, "with -c, folder for the cache")
+	addNestedPaths(c.Flags(), &o.MaxNestedPaths)
+	c.Flags().BoolVar(&o.Print, "print", false, "create nothing, and print the commands that would: aws, or curl")
+	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
 	return c
 }
 
 func (a *app) prepareRegistry(ctx context.Context, f *prepareFlags, mirror string) error {
-	if err := a.form(f.form, outputText, outputJSON); err != nil {
+	o := f.options
+	var err error
+	if o.Read, err = a.reading(&f.trust); err != nil {
 		return err
 	}
-	read, err := a.reading(&f.trust)
-	if err != nil {
-		return err
-	}
-	result, err := repositories.Prepare(ctx, repositories.Options{
-		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.releaseFlags.trust(), API: f.apiFlags.options(), Mirror: mirror,
-		Plan: f.plan, From: f.from, Workspace: f.workspace, MaxNestedPaths: f.maxNestedPaths, Print: f.print, Read: read,
-	})
-	if result == nil {
-		return err
-	}
-	return errors.Join(err, a.result(result, func() string { return view.PreparedRegistry(result, err != nil) }))
+	o.Env, o.Mirror = a.environment(&f.registryFlags), mirror
+	result, err := repositories.Prepare(ctx, o)
+	return show(a, result, err, func(r *repositories.Prepared) string { return view.PreparedRegistry(r, err != nil) })
 }

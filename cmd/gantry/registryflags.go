@@ -2,91 +2,87 @@ package main
 
 import (
 	"errors"
+	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/remote/limits"
 )
 
 // registryFlags are the flags for how registries are reached, for each side of a run.
 type registryFlags struct {
-	authFile   string
-	certDir    string
-	src, dest  sideFlags
-	retryTimes retries
-	retryDelay time.Duration
-	images     count
-	layers     count
-	rate       rateFlag
-	minRate    minRateFlag
-	silent     time.Duration
-	limitsFile string
-	cacheDir   folderFlag // of verbs that have a cache
-	renderer   string     // of verbs that plan
-}
-
-type sideFlags struct {
-	authFile  string
-	certDir   string
-	tlsVerify bool
-	plainHTTP bool
+	env.Registries
+	cacheDir string // of verbs that have a cache
+	renderer string // of verbs that plan
 }
 
 func (s *registryFlags) addFlags(f *pflag.FlagSet) {
 	s.addSourceFlags(f)
-	s.dest.addFlags(f, "dest", "destination")
+	addSideFlags(f, &s.Destination, "dest", "destination")
 }
 
 // addSourceFlags adds the flags of verbs that only read.
 func (s *registryFlags) addSourceFlags(f *pflag.FlagSet) {
 	s.addFileFlags(f)
-	f.Var(&s.images, "parallel-images", "maximum number of images at the same time (default: adapts to the registry)")
-	f.Var(&s.layers, "parallel-layers", "maximum number of layers at the same time, per image (default: adapts to the registry)")
+	number := func(s string) (int, error) { return wholeNumber(s, 1, 100, "use a number from 1 to 100") }
+	parsedFlag(f, &s.ParallelImages, "parallel-images", "int", "", number, "maximum number of images at the same time (default: adapts to the registry)")
+	parsedFlag(f, &s.ParallelLayers, "parallel-layers", "int", "", number, "maximum number of layers at the same time, per image (default: adapts to the registry)")
 }
 
 // addDestinationFlags adds the flags of verbs that use a mirror alone.
 func (s *registryFlags) addDestinationFlags(f *pflag.FlagSet) {
-	f.StringVar(&s.authFile, "authfile", "", "file with credentials for registries (default: $REGISTRY_AUTH_FILE, then the files of podman and docker)")
-	f.StringVar(&s.certDir, "cert-dir", "", "folder with CAs (*.crt) and client certificates (*.cert, *.key) for registries")
-	s.dest.addFlags(f, "dest", "destination")
-	s.src.tlsVerify = true
+	addSideFlags(f, &s.Destination, "dest", "destination")
 	s.addRequestFlags(f)
 }
 
 // addFileFlags adds the flags of a verb that reads one file.
 func (s *registryFlags) addFileFlags(f *pflag.FlagSet) {
-	f.StringVar(&s.authFile, "authfile", "", "file with credentials for registries (default: $REGISTRY_AUTH_FILE, then the files of podman and docker)")
-	f.StringVar(&s.certDir, "cert-dir", "", "folder with CAs (*.crt) and client certificates (*.cert, *.key) for registries")
-	s.src.addFlags(f, "src", "source")
-	f.Var(&s.rate, "limit-rate", "maximum bytes per second from all sources, and to the destination: 50MiB, 800KB, 2GB")
-	f.Var(&s.minRate, "min-rate", "bytes per second below which a request is ended and repeated; 0 for no minimum (default: 4KiB)")
+	addSideFlags(f, &s.Source, "src", "source")
+	parsedFlag(f, &s.Rate, "limit-rate", "string", "", optional(limits.ParseRate), "maximum bytes per second from all sources, and to the destination: 50MiB, 800KB, 2GB")
+	parsedFlag(f, &s.MinRate, "min-rate", "string", "", parseMinRate, "bytes per second below which a request is ended and repeated; 0 for no minimum (default: 4KiB)")
 	s.addRequestFlags(f)
 }
 
 // addRequestFlags adds the flags for all requests.
 func (s *registryFlags) addRequestFlags(f *pflag.FlagSet) {
-	s.retryTimes = 8
-	f.Var(&s.retryTimes, "retry-times", "how often a request is repeated, 0 to 1000")
-	f.DurationVar(&s.retryDelay, "retry-delay", 0, "wait between two attempts, up to 1h (default: it grows with each attempt)")
-	f.DurationVar(&s.silent, "silent-timeout", 0, "how long a server may send nothing to a request and its repetitions, 1s to 1h (default: 3m)")
-	f.StringVar(&s.limitsFile, "limits", "", "file with limits of single registries (default: ~/.config/gantry/limits.yaml, if it exists)")
+	f.StringVar(&s.AuthFile, "authfile", "", "file with credentials for registries (default: $REGISTRY_AUTH_FILE, then the files of podman and docker)")
+	f.StringVar(&s.CertDir, "cert-dir", "", "folder with CAs (*.crt) and client certificates (*.cert, *.key) for registries")
+	s.RetryTimes = 8
+	parsedFlag(f, &s.RetryTimes, "retry-times", "int", "8", parseRetries, "how often a request is repeated, 0 to 1000")
+	f.DurationVar(&s.RetryDelay, "retry-delay", 0, "wait between two attempts, up to 1h (default: it grows with each attempt)")
+	f.DurationVar(&s.SilentTimeout, "silent-timeout", 0, "how long a server may send nothing to a request and its repetitions, 1s to 1h (default: 3m)")
+	f.StringVar(&s.Limits, "limits", "", "file with limits of single registries (default: ~/.config/gantry/limits.yaml, if it exists)")
 }
 
-func (s *sideFlags) addFlags(f *pflag.FlagSet, name, what string) {
-	f.StringVar(&s.authFile, name+"-authfile", "", "file with credentials for the "+what+" only")
-	f.StringVar(&s.certDir, name+"-cert-dir", "", "folder with certificates for the "+what+" only")
-	f.BoolVar(&s.tlsVerify, name+"-tls-verify", true, "verify the "+what+"'s certificate; false also allows plain HTTP")
-	f.BoolVar(&s.plainHTTP, name+"-plain-http", false, "use plain HTTP for the "+what)
+func addSideFlags(f *pflag.FlagSet, s *env.Side, name, what string) {
+	f.StringVar(&s.AuthFile, name+"-authfile", "", "file with credentials for the "+what+" only")
+	f.StringVar(&s.CertDir, name+"-cert-dir", "", "folder with certificates for the "+what+" only")
+	verifyFlag(f, &s.SkipTLSVerify, name+"-tls-verify", "verify the "+what+"'s certificate; false also allows plain HTTP")
+	f.BoolVar(&s.PlainHTTP, name+"-plain-http", false, "use plain HTTP for the "+what)
+}
+
+// verifyFlag adds a switch that is on unless skip is set.
+func verifyFlag(f *pflag.FlagSet, skip *bool, name, usage string) {
+	parsedFlag(f, skip, name, "bool", "true", func(s string) (bool, error) {
+		verify, err := strconv.ParseBool(s)
+		return !verify, err
+	}, usage)
+	f.Lookup(name).NoOptDefVal = "true"
 }
 
 // addCacheDir adds the flag for the folder of the cache to a verb that has one.
 func (s *registryFlags) addCacheDir(f *pflag.FlagSet) {
-	f.Var(&s.cacheDir, "cache-dir", "folder for a cache that several workspaces share, gantry-cache (default: one in the workspace)")
+	parsedFlag(f, &s.cacheDir, "cache-dir", "string", "", func(s string) (string, error) {
+		if strings.TrimPrefix(s, fileScheme) == "" { // as with an unset variable of a script
+			return "", errors.New("it names no folder")
+		}
+		return s, nil
+	}, "folder for a cache that several workspaces share, gantry-cache (default: one in the workspace)")
 }
 
 // addRenderer adds the flag for the program that renders charts to a verb that plans.
@@ -94,92 +90,37 @@ func (s *registryFlags) addRenderer(f *pflag.FlagSet) {
 	f.StringVar(&s.renderer, "helm-renderer", "", "program that renders Helm charts (default: gantry-helm beside gantry, or in PATH)")
 }
 
-// A folderFlag is a flag for a folder, which must not be empty, as with an unset variable of a script.
-type folderFlag string
-
-func (d *folderFlag) String() string { return string(*d) }
-func (d *folderFlag) Type() string   { return "string" }
-
-func (d *folderFlag) Set(s string) error {
-	if strings.TrimPrefix(s, fileScheme) == "" {
-		return errors.New("it names no folder")
+// parseRetries reads a number of retries. Options have a negative one for none.
+func parseRetries(s string) (int, error) {
+	n, err := wholeNumber(s, 0, math.MaxInt, "use a number from 0 to 1000")
+	if n == 0 {
+		n = -1
 	}
-	*d = folderFlag(s)
-	return nil
+	return n, err
 }
 
-// A retries is a flag for a number that is not negative.
-type retries int
-
-func (r *retries) String() string { return strconv.Itoa(int(*r)) }
-func (r *retries) Type() string   { return "int" }
-
-func (r *retries) Set(s string) error {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 {
-		return errors.New("use a number from 0 to 1000")
+// parseMinRate reads a rate, or 0 for no minimum.
+func parseMinRate(s string) (limits.Rate, error) {
+	if s == "0" {
+		return env.NoMinRate, nil
 	}
-	*r = retries(n)
-	return nil
-}
-
-// A count is a flag for a number, or "" if it was not given.
-type count string
-
-func (c *count) String() string { return string(*c) }
-func (c *count) Type() string   { return "int" }
-
-func (c *count) Set(s string) error {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > 100 {
-		return errors.New("use a number from 1 to 100")
-	}
-	*c = count(strconv.Itoa(n))
-	return nil
-}
-
-// number returns the number, or 0 if the flag was not given.
-func (c *count) number() int {
-	n, err := strconv.Atoi(string(*c))
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
-// registries returns the values of the flags.
-func (s *registryFlags) registries() env.Registries {
-	r := env.Registries{
-		AuthFile: s.authFile, CertDir: s.certDir,
-		Source: s.src.side(), Destination: s.dest.side(),
-		RetryTimes: int(s.retryTimes), RetryDelay: s.retryDelay,
-		ParallelImages: s.images.number(), ParallelLayers: s.layers.number(),
-		Rate: s.rate.rate, MinRate: s.minRate.rate, SilentTimeout: s.silent, Limits: s.limitsFile,
-	}
-	if r.RetryTimes == 0 {
-		r.RetryTimes = -1 // 0 is the default there
-	}
-	return r
-}
-
-func (s *sideFlags) side() env.Side {
-	return env.Side{AuthFile: s.authFile, CertDir: s.certDir, SkipTLSVerify: !s.tlsVerify, PlainHTTP: s.plainHTTP}
+	return optional(limits.ParseRate)(s)
 }
 
 // environment returns the Env for the flags.
 func (a *app) environment(s *registryFlags) *env.Env {
-	if e := a.envs[*s]; e != nil {
+	if e := a.envs[s]; e != nil {
 		return e
 	}
 	e := &env.Env{
-		Registries: s.registries(),
+		Registries: s.Registries,
 		Log:        a.log,
 		Notice:     func(text string) { a.say("%s", flagNames(text)) },
 		Warn:       func(text string) { a.warn("%s", flagNames(text)) },
 		Getenv:     a.getenv,
 		Home:       a.env["HOME"],
 		StateDir:   a.stateDir(),
-		CacheDir:   string(s.cacheDir),
+		CacheDir:   s.cacheDir,
 
 		HelmRenderer: s.renderer,
 	}
@@ -193,9 +134,9 @@ func (a *app) environment(s *registryFlags) *env.Env {
 		}
 	}
 	if a.envs == nil {
-		a.envs = map[registryFlags]*env.Env{}
+		a.envs = map[*registryFlags]*env.Env{}
 	}
-	a.envs[*s] = e
+	a.envs[s] = e
 	return e
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -16,7 +18,7 @@ const releaseHelp = `RELEASE is one of:
 `
 
 func (a *app) releaseCommand() *cobra.Command {
-	c := &cobra.Command{
+	return group(&cobra.Command{
 		Use: "release",
 		Long: `Read what a platform release contains from its release image: at its source, in a
 mirror, or in an archive. gantry release graph draws update paths. Signatures are not verified; gantry plan and gantry mirror do
@@ -29,47 +31,41 @@ that.
   gantry release manifests file:///media/disk#4.20.5 --included --to manifests
   gantry release credentials 4.20.5 --cloud aws --included --to credentials
   gantry release tools file:///media/disk#4.20.5 --to bin`,
-		Args: verbArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(a.releaseInfoCommand(), a.releaseImagesCommand(), a.releaseManifestsCommand(), a.releaseCredentialsCommand(),
+	}, a.releaseInfoCommand(), a.releaseImagesCommand(), a.releaseManifestsCommand(), a.releaseCredentialsCommand(),
 		a.releaseToolsCommand(), a.releaseBootImagesCommand(), a.graphReleaseCommand())
-	for _, verb := range c.Commands() {
-		verb.Args = usageArgs(verb.Args)
-	}
-	return c
 }
 
 // payloadFlags select a release image.
 type payloadFlags struct {
 	readFlags
-	archive               archiveFlags
-	arch, config, product string
-	form                  string
+	archive archiveFlags
+	release releases.ReleaseOptions
 }
 
 func (f *payloadFlags) addFlags(c *cobra.Command) {
 	fs := c.Flags()
 	f.readFlags.addFlags(fs)
 	f.archive.addFlags(fs)
-	fs.StringVar(&f.arch, "arch", "", "architecture of a version: amd64, arm64, ppc64le, s390x, multi (default: amd64, in an archive any)")
+	fs.StringVar(&f.release.Arch, "arch", "", "architecture of a version: amd64, arm64, ppc64le, s390x, multi (default: amd64, in an archive any)")
 	archFlag(c, "arch")
-	fs.StringVarP(&f.config, "config", "c", "", "ImageSetConfiguration whose update service is used for a version")
-	fs.StringVar(&f.product, "product", string(release.OCP), "product of a version: ocp or okd")
-	var products []string
-	for _, p := range releases.Products() {
-		products = append(products, string(p))
-	}
-	offer(fs, "product", products)
+	fs.StringVarP(&f.release.Config, "config", "c", "", "ImageSetConfiguration whose update service is used for a version")
+	fs.StringVar((*string)(&f.release.Product), "product", string(release.OCP), "product of a version: ocp or okd")
+	offer(fs, "product", texts(releases.Products()))
 }
 
-// options returns the options that select the release.
-func (f *payloadFlags) options(a *app, name string) (releases.ReleaseOptions, error) {
-	read, err := a.reading(&f.archive.trust)
-	return releases.ReleaseOptions{
-		Env: a.environment(&f.registryFlags), Workspace: f.workspace, Release: name, Arch: f.arch,
-		Config: f.config, Product: release.Product(f.product), Read: read, Sequence: f.archive.sequence,
-	}, err
+// releaseVerb adds the flags that select a release to a command, and what it does with the release and its other arguments.
+func (a *app) releaseVerb(c *cobra.Command, run func(ctx context.Context, o releases.ReleaseOptions, args []string) error) *cobra.Command {
+	var f payloadFlags
+	f.addFlags(c)
+	c.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		o := f.release
+		o.Env, o.Workspace, o.Release, o.Sequence = a.environment(&f.registryFlags), f.workspace, args[0], f.archive.sequence
+		if o.Read, err = a.reading(&f.archive.trust); err != nil {
+			return err
+		}
+		return run(cmd.Context(), o, args[1:])
+	}
+	return c
 }
 
 // inclusionFlags select the manifests of a cluster.

@@ -10,7 +10,6 @@ import (
 )
 
 func (a *app) releaseBootImagesCommand() *cobra.Command {
-	var f payloadFlags
 	c := &cobra.Command{
 		Use:   "boot-images RELEASE [KIND...]",
 		Short: "List the files that machines of a release boot from",
@@ -23,29 +22,10 @@ kernels. Each has an address at the vendor and a digest. With kinds, list only t
   gantry release boot-images 4.20.5 metal/iso vmware/ova
   gantry release boot-images file:///media/disk#4.20.5 metal/pxe -o json`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.releaseBootImages(cmd.Context(), &f, args[0], args[1:])
-		},
 	}
-	f.addFlags(c)
-	formFlag(c.Flags(), &f.form, "format: text, json or yaml", outputText, outputJSON, outputYAML)
-	return c
-}
-
-func (a *app) releaseBootImages(ctx context.Context, f *payloadFlags, name string, kinds []string) error {
-	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
-		return err
-	}
-	o, err := f.options(a, name)
-	if err != nil {
-		return err
-	}
-	list, err := releases.BootImages(ctx, o, kinds)
-	switch {
-	case err != nil:
-		return err
-	case f.form != outputText:
-		return a.print(f.form, list)
-	}
-	return a.text(view.BootImages(list, a.columns()))
+	formFlag(c.Flags(), "format: text, json or yaml", outputText, outputJSON, outputYAML)
+	return a.releaseVerb(c, func(ctx context.Context, o releases.ReleaseOptions, kinds []string) error {
+		list, err := releases.BootImages(ctx, o, kinds)
+		return show(a, list, err, func(l *releases.BootImageList) string { return view.BootImages(l, a.columns()) })
+	})
 }

@@ -10,7 +10,6 @@ import (
 )
 
 func (a *app) releaseInfoCommand() *cobra.Command {
-	var f payloadFlags
 	c := &cobra.Command{
 		Use:   "info RELEASE",
 		Short: "Show versions, images, capabilities and upgrade gates of a release",
@@ -25,33 +24,15 @@ acknowledge before the next minor version, each with the command that does it.
   gantry release info mirror.example.com:5000/openshift/release-images:4.20.5-x86_64
   gantry release info file:///media/disk#4.20.5 -o json | jq .gates`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.releaseInfo(cmd.Context(), &f, args[0]) },
 	}
-	f.addFlags(c)
-	formFlag(c.Flags(), &f.form, "format: text, json or yaml", outputText, outputJSON, outputYAML)
-	return c
-}
-
-func (a *app) releaseInfo(ctx context.Context, f *payloadFlags, name string) error {
-	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
-		return err
-	}
-	o, err := f.options(a, name)
-	if err != nil {
-		return err
-	}
-	info, err := releases.ReadRelease(ctx, o)
-	switch {
-	case err != nil:
-		return err
-	case f.form != outputText:
-		return a.print(f.form, info)
-	}
-	return a.text(view.ReleaseInfo(info, a.columns()))
+	formFlag(c.Flags(), "format: text, json or yaml", outputText, outputJSON, outputYAML)
+	return a.releaseVerb(c, func(ctx context.Context, o releases.ReleaseOptions, _ []string) error {
+		info, err := releases.ReadRelease(ctx, o)
+		return show(a, info, err, func(r *releases.ReleaseInfo) string { return view.ReleaseInfo(r, a.columns()) })
+	})
 }
 
 func (a *app) releaseImagesCommand() *cobra.Command {
-	var f payloadFlags
 	c := &cobra.Command{
 		Use:   "images RELEASE [NAME...]",
 		Short: "List the images of a release",
@@ -66,29 +47,10 @@ KubeVirt, is in the list of gantry release boot-images.
   gantry release images 4.20.5 'ovn-*'
   podman pull $(gantry release images 4.20.5 cli)`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.releaseImages(cmd.Context(), &f, args[0], args[1:])
-		},
 	}
-	f.addFlags(c)
-	formFlag(c.Flags(), &f.form, "format: text, json or yaml", outputText, outputJSON, outputYAML)
-	return c
-}
-
-func (a *app) releaseImages(ctx context.Context, f *payloadFlags, name string, patterns []string) error {
-	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
-		return err
-	}
-	o, err := f.options(a, name)
-	if err != nil {
-		return err
-	}
-	list, err := releases.ReleaseImages(ctx, o, patterns)
-	switch {
-	case err != nil:
-		return err
-	case f.form != outputText:
-		return a.print(f.form, list)
-	}
-	return a.text(view.ReleaseImages(list, patterns, a.columns()))
+	formFlag(c.Flags(), "format: text, json or yaml", outputText, outputJSON, outputYAML)
+	return a.releaseVerb(c, func(ctx context.Context, o releases.ReleaseOptions, patterns []string) error {
+		list, err := releases.ReleaseImages(ctx, o, patterns)
+		return show(a, list, err, func(l *releases.ReleaseImageList) string { return view.ReleaseImages(l, patterns, a.columns()) })
+	})
 }

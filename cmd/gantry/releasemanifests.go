@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +17,6 @@ feature set.
 `
 
 func (a *app) releaseManifestsCommand() *cobra.Command {
-	var f payloadFlags
 	var in inclusionFlags
 	c := &cobra.Command{
 		Use:   "manifests RELEASE",
@@ -32,21 +32,18 @@ a folder.
   gantry release manifests 4.20.5 --to manifests
   gantry release manifests 4.20.5 --file 0000_50_console-operator_07-operator.yaml`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.releaseManifests(cmd.Context(), &f, &in, args[0])
-		},
 	}
-	f.addFlags(c)
 	in.addFlags(c.Flags())
 	c.Flags().StringVar(&in.options.File, "file", "", "only manifests of the file with this name")
 	c.Flags().BoolVar(&in.options.CredentialsRequests, "credentials-requests", false, "only CredentialsRequests, as gantry release credentials")
 	c.Flags().StringVar(&in.options.Cloud, "cloud", "", "only CredentialsRequests for this cloud provider")
-	formFlag(c.Flags(), &f.form, "format: yaml (documents) or json (a list without their content)", outputYAML, outputJSON)
-	return c
+	formFlag(c.Flags(), "format: yaml (documents) or json (a list without their content)", outputYAML, outputJSON)
+	return a.releaseVerb(c, func(ctx context.Context, o releases.ReleaseOptions, _ []string) error {
+		return a.releaseManifests(ctx, o, &in)
+	})
 }
 
 func (a *app) releaseCredentialsCommand() *cobra.Command {
-	var f payloadFlags
 	var in inclusionFlags
 	c := &cobra.Command{
 		Use:   "credentials RELEASE [--cloud CLOUD]",
@@ -61,55 +58,35 @@ folder.
 		Example: `  gantry release credentials 4.20.5 --cloud aws --included --to credentials
   gantry release credentials file:///media/disk#4.20.5 --cloud gcp`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			in.options.CredentialsRequests = true
-			return a.releaseManifests(cmd.Context(), &f, &in, args[0])
-		},
 	}
-	f.addFlags(c)
 	in.addFlags(c.Flags())
 	c.Flags().StringVar(&in.options.Cloud, "cloud", "", "only those for this cloud provider: aws, azure, gcp, ibmcloud, nutanix, openstack, powervs, vsphere and others")
-	formFlag(c.Flags(), &f.form, "format: yaml (documents) or json (a list without their content)", outputYAML, outputJSON)
-	return c
+	formFlag(c.Flags(), "format: yaml (documents) or json (a list without their content)", outputYAML, outputJSON)
+	return a.releaseVerb(c, func(ctx context.Context, o releases.ReleaseOptions, _ []string) error {
+		in.options.CredentialsRequests = true
+		return a.releaseManifests(ctx, o, &in)
+	})
 }
 
-func (a *app) releaseManifests(ctx context.Context, f *payloadFlags, in *inclusionFlags, name string) error {
-	if err := a.form(f.form, outputYAML, outputJSON); err != nil {
-		return err
-	}
-	o, err := f.options(a, name)
-	if err != nil {
-		return err
-	}
+func (a *app) releaseManifests(ctx context.Context, o releases.ReleaseOptions, in *inclusionFlags) error {
 	in.options.ReleaseOptions = o
 	list, err := releases.ReleaseManifests(ctx, in.options)
 	if err != nil {
 		return err
 	}
+	var names []string
 	if in.to != "" {
-		names, err := list.WriteFiles(in.to)
-		if err != nil {
+		if names, err = list.WriteFiles(in.to); err != nil {
 			return err
 		}
-		if f.form == outputJSON {
-			return a.print(f.form, list)
-		}
-		var text bytes.Buffer
-		for _, name := range names {
-			text.WriteString(name + "\n")
-		}
-		return a.text(text.String())
 	}
-	if f.form == outputJSON {
-		return a.print(f.form, list)
+	switch {
+	case a.format == outputJSON:
+		return a.encode(list)
+	case in.to != "":
+		return a.text(strings.Join(append(names, ""), "\n"))
 	}
 	var text bytes.Buffer
-	if err := list.WriteYAML(&text); err != nil {
-		return err
-	}
-	if _, ok := terminalOf(a.stdout); ok {
-		return a.text(text.String())
-	}
-	_, err = a.stdout.Write(text.Bytes()) // unchanged, for files and programs
-	return err
+	err = list.WriteYAML(&text)
+	return a.documents(text.Bytes(), err)
 }

@@ -10,7 +10,6 @@ import (
 )
 
 func (a *app) releaseToolsCommand() *cobra.Command {
-	var f payloadFlags
 	var o releases.ToolOptions
 	c := &cobra.Command{
 		Use:   "tools RELEASE [NAME...] [--to DIR]",
@@ -28,36 +27,20 @@ format of sha256sum.
   gantry release tools file:///media/disk#4.20.5 --to bin
   gantry release tools mirror.example.com:5000/openshift/release-images:4.20.5-x86_64 oc --to bin --platform linux/amd64 --platform darwin/arm64`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Names = args[1:]
-			return a.releaseTools(cmd.Context(), &f, o, args[0])
-		},
 	}
-	f.addFlags(c)
 	repeatable(c.Flags(), &o.Platforms, "platform", "platform on which the tools run, such as linux/amd64, darwin/arm64, windows/amd64 (may be repeated; default with --to: Linux on the architecture of the release)")
 	offer(c.Flags(), "platform", releases.ToolPlatforms())
 	c.Flags().StringVar(&o.To, "to", "", "write the tools to this folder")
 	c.Flags().StringVar(&o.ReleaseImage, "release-image", "", "image by digest that openshift-install installs (default: RELEASE; for an archive, the release at its source)")
-	formFlag(c.Flags(), &f.form, "format: text, json or yaml", outputText, outputJSON, outputYAML)
-	return c
-}
-
-func (a *app) releaseTools(ctx context.Context, f *payloadFlags, o releases.ToolOptions, name string) error {
-	if err := a.form(f.form, outputText, outputJSON, outputYAML); err != nil {
-		return err
-	}
-	var err error
-	if o.ReleaseOptions, err = f.options(a, name); err != nil {
-		return err
-	}
-	list, err := releases.ReleaseTools(ctx, o)
-	switch {
-	case err != nil:
-		return err
-	case f.form != outputText:
-		return a.print(f.form, list)
-	case o.To != "":
-		return a.text(view.ToolSums(list))
-	}
-	return a.text(view.ReleaseTools(list, a.columns()))
+	formFlag(c.Flags(), "format: text, json or yaml", outputText, outputJSON, outputYAML)
+	return a.releaseVerb(c, func(ctx context.Context, release releases.ReleaseOptions, names []string) error {
+		o.ReleaseOptions, o.Names = release, names
+		list, err := releases.ReleaseTools(ctx, o)
+		return show(a, list, err, func(l *releases.ReleaseToolList) string {
+			if o.To != "" {
+				return view.ToolSums(l)
+			}
+			return view.ReleaseTools(l, a.columns())
+		})
+	})
 }

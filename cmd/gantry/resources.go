@@ -19,12 +19,10 @@ const (
 
 // resourcesFlags are the flags of gantry cluster resources.
 type resourcesFlags struct {
+	registryFlags
 	options cluster.ResourcesOptions
-	from    archives
 	trust   trustFlags
-	form    string
 	icsp    bool
-	mirror  sideFlags
 }
 
 func (a *app) resourcesCommand() *cobra.Command {
@@ -43,53 +41,47 @@ only one. What no flag sets is as in the last run.
   gantry cluster resources --from file:///media/disk --mirror-host mirror.example.com:5000/ocp`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.form(f.form, outputText, outputJSON); err != nil {
-				return err
-			}
 			if cmd.Flags().Changed("icsp") {
 				f.options.ICSP = &f.icsp
 			}
 			if len(args) > 0 {
 				f.options.Mirror = args[0]
 			}
-			return a.resources(cmd.Context(), f)
+			return a.resources(cmd.Context(), &f)
 		},
 	}
 	o := &f.options
 	c.Flags().StringVar(&o.Workspace, "workspace", env.DefaultWorkspace, "folder of the workspace")
-	c.Flags().Var(&f.from, "from", "write the resources for what the archive in this folder brings, file://DIR (may be repeated, or with commas)")
+	c.Flags().Var((*archives)(&o.From), "from", "write the resources for what the archive in this folder brings, file://DIR (may be repeated, or with commas)")
 	c.Flags().StringVar(&o.MirrorHost, "mirror-host", "", "HOST[:PORT][/PREFIX] by which clusters reach the mirror, if it is another one")
 	c.Flags().StringVar(&o.For, "for", "", forUsage)
 	c.Flags().BoolVar(&f.icsp, "icsp", false, icspUsage)
 	c.Flags().StringVar(&o.MirrorSourcePolicy, "mirror-source-policy", "", "mirrorSourcePolicy of the mirror sets: NeverContactSource or AllowContactingSource")
 	c.Flags().StringVar(&o.ImagePolicies, "image-policies", "", "version of the ClusterImagePolicies: v1, v1alpha1 or none")
 	c.Flags().StringVar(&o.ImagePolicyNamespace, "image-policy-namespace", "", "write ImagePolicies for this namespace instead of ClusterImagePolicies")
-	c.Flags().StringVar(&f.mirror.certDir, "dest-cert-dir", "", "folder with the CA of the mirror (*.crt), for the files that trust it (default: as in the last run)")
-	c.Flags().BoolVar(&f.mirror.plainHTTP, "dest-plain-http", false, "write the files for a mirror with plain HTTP (default: as in the last run)")
+	c.Flags().StringVar(&f.Destination.CertDir, "dest-cert-dir", "", "folder with the CA of the mirror (*.crt), for the files that trust it (default: as in the last run)")
+	c.Flags().BoolVar(&f.Destination.PlainHTTP, "dest-plain-http", false, "write the files for a mirror with plain HTTP (default: as in the last run)")
 	f.trust.addFlags(c.Flags())
-	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
+	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
 	return c
 }
 
-func (a *app) resources(ctx context.Context, f resourcesFlags) error {
+func (a *app) resources(ctx context.Context, f *resourcesFlags) error {
 	o := f.options
-	if err := f.trust.check(len(f.from) > 0); err != nil {
+	if err := f.trust.check(len(o.From) > 0); err != nil {
 		return err
 	}
-	if o.From = f.from; len(o.From) > 0 {
+	if len(o.From) > 0 {
 		var err error
 		if o.Read, err = a.reading(&f.trust); err != nil {
 			return err
 		}
 	}
-	o.Env = a.environment(&registryFlags{dest: f.mirror})
+	o.Env = a.environment(&f.registryFlags)
 	files, err := mirroring.Resources(ctx, o)
 	if err != nil {
 		return err
 	}
 	nameFlagsIn(files)
-	if a.output == outputJSON {
-		return a.encode(files)
-	}
-	return a.text(view.Resources(files))
+	return a.result(files, func() string { return view.Resources(files) })
 }

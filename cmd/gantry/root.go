@@ -47,7 +47,7 @@ gantry completion SHELL prints completions for bash, zsh, fish and powershell.
 		Args:          verbArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if showVersion {
-				return a.printVersion(a.output)
+				return a.printVersion()
 			}
 			return cmd.Help()
 		},
@@ -78,6 +78,9 @@ gantry completion SHELL prints completions for bash, zsh, fish and powershell.
 			}
 			if err == nil && connects(cmd) {
 				_, err = remote.ProxyFromEnvironment(a.getenv)
+			}
+			if err == nil {
+				err = a.readForm(cmd)
 			}
 			return err
 		},

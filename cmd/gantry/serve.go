@@ -13,14 +13,8 @@ import (
 
 // serveFlags are the flags of gantry archive serve.
 type serveFlags struct {
-	trust           trustFlags
-	listen          string
-	tlsCert, tlsKey string
-	htpasswd        string
-	plainHTTP       bool
-	resources       string
-	address         string
-	resourceName    string
+	options serve.Options
+	trust   trustFlags
 }
 
 // htpasswdFlag is the name of the flag.
@@ -50,37 +44,34 @@ requires --tls-cert and --tls-key, or --plain-http. Stop it with Ctrl-C or TERM.
   gantry archive serve file:///media/march file:///media/april`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.serve(cmd.Context(), f, args)
+			f.options.Archive = args
+			return a.serve(cmd.Context(), &f)
 		},
 	}
+	o := &f.options
 	f.trust.addFlags(c.Flags())
-	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:5000", "address to listen on; port 0 is a free port, :PORT all addresses of this machine")
-	c.Flags().StringVar(&f.tlsCert, "tls-cert", "", "PEM file with the TLS certificate and its chain")
-	c.Flags().StringVar(&f.tlsKey, "tls-key", "", "PEM file with the private key of --tls-cert")
-	c.Flags().StringVar(&f.htpasswd, htpasswdFlag, "", "require a name and password of this file, with bcrypt hashes (htpasswd -B)")
-	c.Flags().BoolVar(&f.plainHTTP, "plain-http", false, "allow plain HTTP on other addresses than loopback, for example behind a proxy with TLS")
-	c.Flags().StringVar(&f.resources, "resources", "", "write the manifests that make a cluster pull from here to this folder")
-	c.Flags().StringVar(&f.address, "address", "", "HOST:PORT of this registry for clusters, for --resources (default: --listen)")
-	c.Flags().StringVar(&f.resourceName, "resource-name", "", "name in the mirror sets and UpdateService of --resources, idms-operator-NAME-0 (default: serve-CONFIGURATION)")
+	c.Flags().StringVar(&o.Listen, "listen", "127.0.0.1:5000", "address to listen on; port 0 is a free port, :PORT all addresses of this machine")
+	c.Flags().StringVar(&o.TLSCert, "tls-cert", "", "PEM file with the TLS certificate and its chain")
+	c.Flags().StringVar(&o.TLSKey, "tls-key", "", "PEM file with the private key of --tls-cert")
+	c.Flags().StringVar(&o.Htpasswd, htpasswdFlag, "", "require a name and password of this file, with bcrypt hashes (htpasswd -B)")
+	c.Flags().BoolVar(&o.PlainHTTP, "plain-http", false, "allow plain HTTP on other addresses than loopback, for example behind a proxy with TLS")
+	c.Flags().StringVar(&o.Resources, "resources", "", "write the manifests that make a cluster pull from here to this folder")
+	c.Flags().StringVar(&o.Address, "address", "", "HOST:PORT of this registry for clusters, for --resources (default: --listen)")
+	c.Flags().StringVar(&o.ResourceName, "resource-name", "", "name in the mirror sets and UpdateService of --resources, idms-operator-NAME-0 (default: serve-CONFIGURATION)")
 	return c
 }
 
-func (a *app) serve(ctx context.Context, f serveFlags, args []string) error {
-	if _, err := open.Folders("", args); err != nil {
+func (a *app) serve(ctx context.Context, f *serveFlags) error {
+	o := f.options
+	if _, err := open.Folders("", o.Archive); err != nil {
 		return err
-	}
-	if f.htpasswd == "" && f.trust.flags.Changed(htpasswdFlag) {
-		return usageHint("name the file, or leave it out", "--htpasswd is empty") // without a password, everyone could pull
-	}
-	o := serve.Options{
-		Env: a.environment(&registryFlags{}), Archive: args, Listen: f.listen, TLSCert: f.tlsCert, TLSKey: f.tlsKey, Htpasswd: f.htpasswd,
-		PlainHTTP: f.plainHTTP, Resources: f.resources, Address: f.address, ResourceName: f.resourceName,
-		Ready: func(s serve.Serving) error { return a.sayServing(s, strings.Join(args, " ")) },
 	}
 	var err error
 	if o.Read, err = a.reading(&f.trust); err != nil {
 		return err
 	}
+	o.Env = a.environment(&a.offline)
+	o.Ready = func(s serve.Serving) error { return a.sayServing(s, strings.Join(o.Archive, " ")) }
 	return serve.Run(ctx, o)
 }
 

@@ -55,7 +55,7 @@ func TestSettings(t *testing.T) {
 			"src-authfile": filepath.Join(dir, "s.json"), "dest-authfile": filepath.Join(home, "d.json"), "cert-dir": "/etc/certs", "gate": "scan", "helm-renderer": filepath.Join(dir, "helm"),
 		}, ""},
 		{"lists", "window: [\"20:00-06:00\", \"22:00-24:00\"]\nverify-key: [/a.pub, /b.pub]\n", "mirror --from file://d docker://m", map[string]string{"window": "[20:00-06:00,22:00-24:00]", "verify-key": "/a.pub, /b.pub"}, ""},
-		{"for archives", "volume-size: 4GB\nredundancy: 10\nencrypt-to: age1x\nsign-key: /k\n", "mirror -c a.yaml file://d", map[string]string{"volume-size": "4GB", "redundancy": "10%", "encrypt-to": "age1x", "sign-key": "/k"}, ""},
+		{"for archives", "volume-size: 4GB\nredundancy: 10\nencrypt-to: age1x\nsign-key: /k\n", "mirror -c a.yaml file://d", map[string]string{"volume-size": "4GB", "redundancy": "10", "encrypt-to": "age1x", "sign-key": "/k"}, ""},
 		{"not for registries", "volume-size: 4GB\nredundancy: 10\nencrypt-to: age1x\nsign-key: /k\n", "mirror -c a.yaml docker://m", map[string]string{}, ""},
 		{"a receipt is signed", "sign-key: /k\n", "mirror --from file://d docker://m", map[string]string{"sign-key": "/k"}, ""},
 		{"a plan is signed if it is written", "sign-key: /k\n", "plan -c a.yaml", map[string]string{}, ""},

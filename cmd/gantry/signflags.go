@@ -36,8 +36,6 @@ func (s *signFlags) addFlags(f *pflag.FlagSet, signs string) {
 // check returns an error if flags were given and nothing can be signed. where says when something is.
 func (s *signFlags) check(signed bool, where string) error {
 	switch {
-	case s.key == "" && s.flags.Changed(signKeyFlag):
-		return usageHint("name the file, or leave it out", "--sign-key is empty")
 	case s.key == "" && s.passphraseFile != "":
 		return usagef("--sign-passphrase-file is for --sign-key")
 	case s.key != "" && !signed:
@@ -57,7 +55,7 @@ func (a *app) signKey(ctx context.Context, f signFlags) (*sshsig.Key, error) {
 	case f.passphraseFile != "":
 		opts.Agent = "" // the user asked for the key of this file
 		opts.Passphrase = func(context.Context, string) ([]byte, error) {
-			return keys.ReadPassphrase(a.environment(&registryFlags{}), f.passphraseFile)
+			return keys.ReadPassphrase(a.environment(&a.offline), f.passphraseFile)
 		}
 	case ok && term.IsTerminal(int(in.Fd())):
 		opts.Passphrase = func(_ context.Context, file string) ([]byte, error) { return a.askPassphrase(in, file) }

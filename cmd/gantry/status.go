@@ -15,9 +15,10 @@ import (
 // statusFlags are the flags of gantry status.
 type statusFlags struct {
 	registryFlags
-	workspace, form, name string
-	audit, revisions      bool
-	last, maxNestedPaths  int
+	options   report.StatusOptions
+	workspace string
+	audit     bool
+	last      int
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -44,23 +45,21 @@ entry was changed or removed.
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.status(cmd, &f, args) },
 	}
+	o := &f.options
 	c.Flags().StringVar(&f.workspace, "workspace", env.DefaultWorkspace, "folder of the workspace")
 	c.Flags().BoolVar(&f.audit, "audit", false, "show the last entries of the audit log, and verify it")
 	c.Flags().IntVar(&f.last, "last", 20, "with --audit, number of entries; -1 is all")
-	c.Flags().StringVar(&f.name, "name", "", "list only this image set of the mirror")
-	c.Flags().BoolVar(&f.revisions, "revisions", false, "also list the earlier revisions of each image set of the mirror")
-	c.Flags().BoolVar(&f.revisions, "turns", false, "also list the earlier revisions of each image set of the mirror")
+	c.Flags().StringVar(&o.Name, "name", "", "list only this image set of the mirror")
+	c.Flags().BoolVar(&o.Revisions, "revisions", false, "also list the earlier revisions of each image set of the mirror")
+	c.Flags().BoolVar(&o.Revisions, "turns", false, "also list the earlier revisions of each image set of the mirror")
 	c.Flags().Lookup("turns").Hidden = true // its name before --revisions
-	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
+	addNestedPaths(c.Flags(), &o.MaxNestedPaths)
 	f.registryFlags.addFlags(c.Flags())
-	formFlag(c.Flags(), &f.form, "format of the result: text or json", outputText, outputJSON)
+	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
 	return c
 }
 
 func (a *app) status(cmd *cobra.Command, f *statusFlags, args []string) error {
-	if err := a.form(f.form, outputText, outputJSON); err != nil {
-		return err
-	}
 	if len(args) > 0 {
 		return a.mirrorStatus(cmd, f, args[0])
 	}
@@ -90,20 +89,13 @@ func (a *app) mirrorStatus(cmd *cobra.Command, f *statusFlags, mirror string) er
 	if f.audit {
 		return usageHint("leave out the mirror or the flag", "--audit is for a workspace, and %s is a mirror", redact.Address(mirror))
 	}
-	env := a.environment(&f.registryFlags)
+	o := f.options
+	o.Env, o.Mirror = a.environment(&f.registryFlags), mirror
 	if !cmd.Flags().Changed("retry-times") {
-		env.RetryTimes = statusRetries
+		o.Env.RetryTimes = statusRetries
 	}
-	state, err := report.Status(cmd.Context(), report.StatusOptions{
-		Env: env, Mirror: mirror, Name: f.name, Revisions: f.revisions, MaxNestedPaths: f.maxNestedPaths,
-	})
-	if state == nil {
-		return err
-	}
-	if shown := a.result(state, func() string { return view.MirrorState(state, a.columns()) }); shown != nil {
-		return shown
-	}
-	return err
+	state, err := report.Status(cmd.Context(), o)
+	return show(a, state, err, func(s *report.MirrorState) string { return view.MirrorState(s, a.columns()) })
 }
 
 // showAudit prints the audit log of a workspace, also if it was changed.

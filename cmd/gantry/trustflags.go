@@ -73,18 +73,11 @@ func (t *trustFlags) check(archive bool) error {
 
 // policy returns the policy for signatures of archives.
 func (a *app) policy(t *trustFlags) (*sshsig.Policy, error) {
-	// An unset variable of a script must not disable the check.
-	switch {
-	case t.allowedSigners == "" && t.flags.Changed(allowedSignersFlag):
-		return nil, usageHint("name the file, or leave it out", "--allowed-signers is empty")
-	case t.signer == "" && t.flags.Changed(signerFlag):
-		return nil, usageHint("name a signer, or leave it out", "--signer is empty")
-	}
 	trust := keys.ArchiveTrust{VerifyKey: t.verifyKeys, AllowedSigners: t.allowedSigners, Signer: t.signer}
 	if t.flags.Changed(requireSignatureFlag) {
 		trust.RequireSignature = &t.require
 	}
-	return keys.SigningPolicy(a.environment(&registryFlags{}), trust)
+	return keys.SigningPolicy(a.environment(&a.offline), trust)
 }
 
 // saySigned prints who signed an archive, if it is signed.

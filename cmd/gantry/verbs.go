@@ -105,9 +105,7 @@ func (v verb) command() *cobra.Command {
 	if v.now != "" {
 		c.Long = fmt.Sprintf("Use gantry %s: gantry %s is its earlier name.\n\n%s", v.now, v.name, c.Long)
 	}
-	if !c.HasSubCommands() {
-		c.Args = usageArgs(c.Args)
-	}
+	checkArgs(c)
 	return c
 }
 

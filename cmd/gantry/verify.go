@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -13,14 +14,10 @@ import (
 
 // verifyFlags are the flags of gantry verify.
 type verifyFlags struct {
-	inputs
 	registryFlags
-	policyFlags
-	archiveTrust   trustFlags
-	from           archives
-	maxNestedPaths int
-	blobs          verifiedBlobs
-	resources      string
+	options      verify.Options
+	archiveTrust trustFlags
+	blobs        verifiedBlobs
 }
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -58,43 +55,39 @@ its image sets; --name selects one.
 			if err := f.blobs.checkArgs(args); err != nil {
 				return err
 			}
-			return a.verify(cmd.Context(), f, args)
+			f.options.Locations = args
+			return a.verify(cmd.Context(), &f)
 		},
 	}
-	f.inputs.addFlags(c.Flags())
+	o := &f.options
+	inputs{&o.Selection, &o.ReleaseTrust, &o.Name, &o.Workspace, new(bool)}.addFlags(c.Flags()) // all referrers that are there are verified
 	f.registryFlags.addFlags(c.Flags())
-	f.policyFlags.addFlags(c.Flags())
+	addImageTrust(c.Flags(), &o.ImageTrust)
 	f.addCacheDir(c.Flags())
 	f.addRenderer(c.Flags())
 	f.archiveTrust.addFlags(c.Flags())
-	c.Flags().StringVar(&f.plan, "plan", "", "compare with this plan, a file from gantry plan --lock")
-	c.Flags().Var(&f.from, "from", "compare with the plan of the archive in this folder, file://DIR (may be repeated, or with commas)")
-	c.Flags().IntVar(&f.maxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the mirror, as in gantry mirror; 0 is no limit")
+	c.Flags().StringVar(&o.Plan, "plan", "", "compare with this plan, a file from gantry plan --lock")
+	c.Flags().Var((*archives)(&o.From), "from", "compare with the plan of the archive in this folder, file://DIR (may be repeated, or with commas)")
+	addNestedPaths(c.Flags(), &o.MaxNestedPaths)
 	f.blobs.addFlags(c.Flags(), "blobs of a mirror")
 	c.Flags().BoolVar(&f.blobs.read, "deep", false, "the same as --blobs=read")
 	hideFlags(c.Flags(), "deep")
-	c.Flags().StringVar(&f.resources, "resources", "", "verify the cluster resources in this folder; the default is the one in the workspace")
+	c.Flags().StringVar(&o.Resources, "resources", "", "verify the cluster resources in this folder; the default is the one in the workspace")
 	return c
 }
 
-func (a *app) verify(ctx context.Context, f verifyFlags, locations []string) error {
-	images, err := f.policyFlags.trust()
-	if err != nil {
+func (a *app) verify(ctx context.Context, f *verifyFlags) error {
+	o := f.options
+	o.Env, o.Blobs, o.ReadBlobs = a.environment(&f.registryFlags), f.blobs.requested(), f.blobs.readAll()
+	if err := errors.Join(o.Check(), checkWorkspace(o.Workspace)); err != nil {
 		return err
 	}
-	o := verify.Options{
-		Env: a.environment(&f.registryFlags), Selection: f.selection(), ReleaseTrust: f.inputs.trust(), ImageTrust: images, Locations: locations, Plan: f.plan, From: f.from,
-		Name: f.name, Workspace: f.workspace, MaxNestedPaths: f.maxNestedPaths, Blobs: f.blobs.requested(), ReadBlobs: f.blobs.readAll(),
-		Resources: f.resources,
-	}
-	if err := errors.Join(o.Check(), f.checkWorkspace()); err != nil {
-		return err
-	}
-	reads := len(f.from) > 0 || strings.HasPrefix(locations[0], fileScheme)
+	reads := len(o.From) > 0 || strings.HasPrefix(o.Locations[0], fileScheme)
 	if err := f.archiveTrust.check(reads); err != nil {
 		return err
 	}
 	if reads {
+		var err error
 		if o.Read, err = a.reading(&f.archiveTrust); err != nil {
 			return err
 		}
@@ -103,26 +96,16 @@ func (a *app) verify(ctx context.Context, f verifyFlags, locations []string) err
 	if result == nil {
 		return err
 	}
-	if shown := a.showVerified(result); shown != nil {
-		return shown
-	}
-	return err
+	return cmp.Or(a.showVerified(result), err)
 }
 
 // showVerified prints the result as text or JSON.
 func (a *app) showVerified(r *verify.Result) error {
-	var document any
-	var text string
 	switch {
 	case r.Registry != nil:
-		document, text = r.Registry, view.VerifiedRegistry(r.Registry)
+		return a.result(r.Registry, func() string { return view.VerifiedRegistry(r.Registry) })
 	case r.Archive != nil:
-		document, text = r.Archive, view.VerifiedArchive(r.Archive)
-	default:
-		document, text = r.Layout, view.VerifiedLayout(r.Layout)
+		return a.result(r.Archive, func() string { return view.VerifiedArchive(r.Archive) })
 	}
-	if a.output == outputJSON {
-		return a.encode(document)
-	}
-	return a.text(text)
+	return a.result(r.Layout, func() string { return view.VerifiedLayout(r.Layout) })
 }

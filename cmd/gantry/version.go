@@ -14,7 +14,6 @@ import (
 var version string
 
 func (a *app) versionCommand() *cobra.Command {
-	var form string
 	c := &cobra.Command{
 		Use: "version",
 		Long: `Print the version, the Go version and the platform.
@@ -24,25 +23,22 @@ func (a *app) versionCommand() *cobra.Command {
   gantry --version
   gantry version -o yaml`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.printVersion(form) },
+		RunE: func(*cobra.Command, []string) error { return a.printVersion() },
 	}
-	formFlag(c.Flags(), &form, "format of the result: text, json or yaml", outputText, outputJSON, outputYAML)
+	formFlag(c.Flags(), "format of the result: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }
 
-// printVersion prints the version in a format.
-func (a *app) printVersion(form string) error {
-	if err := a.form(form, outputText, outputJSON, outputYAML); err != nil {
-		return err
-	}
+// printVersion prints the version.
+func (a *app) printVersion() error {
 	v, platform := buildVersion(), runtime.GOOS+"/"+runtime.GOARCH
-	if form != outputText {
+	if a.format != outputText {
 		all := versionDocument{Version: v, Go: runtime.Version(), Platform: platform}
 		if a.isOcMirror() {
 			build := ocmirror.NewBuild(v)
 			all.ClientVersion = &build
 		}
-		return a.print(form, all)
+		return a.result(all, nil)
 	}
 	if a.versionText != "" {
 		return a.text(a.versionText)

@@ -1,11 +1,8 @@
 package mirrortest
 
 import (
-	"archive/tar"
-	"bytes"
 	"embed"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path"
@@ -16,9 +13,6 @@ import (
 	"text/template"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -68,7 +62,7 @@ func Catalogs(t *testing.T) *Site {
 			if err != nil {
 				return "", err
 			}
-			pushed[ref] = s.ToSource(ref, content)
+			pushed[ref] = s.Push(ref, content)
 			if kind == "tag" {
 				pushed[ref] = ref
 			}
@@ -100,7 +94,7 @@ func (s *Site) PushCatalog(ref string, files fstest.MapFS) {
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	s.ToSource(ref, img)
+	s.Push(ref, img)
 }
 
 // smallImage returns an image of a few bytes. If kind is index, it has two platforms.
@@ -125,56 +119,18 @@ func executed(t *testing.T, name, text string, funcs template.FuncMap) string {
 	return b.String()
 }
 
-// ToSource pushes an image to the path for "host/path:tag" in the source and returns the reference by digest.
-func (s *Site) ToSource(ref string, content registrytest.Content) string {
-	s.T.Helper()
-	repository, tag, _ := strings.Cut(ref, ":")
-	digest, err := s.Source.Client().Push(s.T.Context(), repository, tag, content)
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	return repository + "@" + digest.String()
-}
-
 // FileImage returns an image for linux/amd64 with these files in one layer.
 func FileImage(t *testing.T, config v1.Config, files map[string]string) v1.Image {
 	t.Helper()
-	img, err := fileImage(config, files)
+	var list []registrytest.File
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		list = append(list, registrytest.File{Name: name, Data: []byte(files[name]), Mode: 0o755})
+	}
+	img, err := registrytest.FilesImage(v1.Platform{OS: "linux", Architecture: "amd64"}, config, list)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return img
-}
-
-func fileImage(config v1.Config, files map[string]string) (v1.Image, error) {
-	var b bytes.Buffer
-	tw := tar.NewWriter(&b)
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := tw.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o755, Size: int64(len(files[name]))}); err != nil {
-			return nil, err
-		}
-		if _, err := tw.Write([]byte(files[name])); err != nil {
-			return nil, err
-		}
-	}
-	if err := tw.Close(); err != nil {
-		return nil, err
-	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil })
-	if err != nil {
-		return nil, err
-	}
-	img, err := mutate.AppendLayers(empty.Image, layer)
-	if err != nil {
-		return nil, err
-	}
-	file, err := img.ConfigFile()
-	if err != nil {
-		return nil, err
-	}
-	file = file.DeepCopy()
-	file.OS, file.Architecture, file.Config = "linux", "amd64", config
-	return mutate.ConfigFile(img, file)
 }
 
 // KelpBundle returns the labels and files of a bundle, in the layout of operator-sdk.

@@ -92,8 +92,6 @@ func (o *DeletionListOptions) check() error {
 	switch {
 	case o.Config == "":
 		return env.InputHint("set Options.Config to a DeleteImageSetConfiguration", "no configuration")
-	case !strings.HasPrefix(o.Mirror, env.RegistryScheme):
-		return env.InputHint("write docker://HOST[:PORT][/PREFIX]", "%q is not a mirror registry", o.Mirror)
 	case o.Layout != "" && !slices.Contains(workspace.Layouts(), o.Layout):
 		return env.InputHint("give "+strings.Join(workspace.Layouts(), " or "), "Options.Layout %q", o.Layout)
 	case len(o.DeleteID) > maxDeletionID || strings.Trim(strings.ToLower(o.DeleteID), "abcdefghijklmnopqrstuvwxyz0123456789._-") != "" || strings.Contains(o.DeleteID, "..") || strings.ContainsAny(o.DeleteID, `/\`):
@@ -111,6 +109,10 @@ func ListDeletions(ctx context.Context, o DeletionListOptions) (*DeletionList, e
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	t, err := site.OpenMirror(e, o.Mirror, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
+	if err != nil {
+		return nil, err
+	}
 	config, err := imageset.LoadDeletion(o.Config)
 	if err == nil {
 		err = config.Usable()
@@ -119,11 +121,6 @@ func ListDeletions(ctx context.Context, o DeletionListOptions) (*DeletionList, e
 		return nil, advice.Wrap(advice.Input, err, "")
 	}
 	selection.WarnConfig(e, &imageset.Config{Pos: config.Pos, Warnings: config.Warnings})
-	to, err := site.OpenDestination(e, o.Mirror, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
-	if err != nil {
-		return nil, err
-	}
-	t := to.Registry()
 	s, err := workspace.OpenSession(e, env.WorkspaceDir(o.Workspace))
 	if err != nil {
 		return nil, err

@@ -90,8 +90,6 @@ func (o *DeleteOptions) check() error {
 	switch {
 	case o.DeleteYAMLFile == "":
 		return env.InputHint("set Options.DeleteYAMLFile to a file of gantry prune -c", "no list of images")
-	case !strings.HasPrefix(o.Mirror, env.RegistryScheme):
-		return env.InputHint("write docker://HOST[:PORT][/PREFIX]", "%q is not a mirror registry", o.Mirror)
 	case o.ListMirror != "" && !strings.HasPrefix(o.ListMirror, env.RegistryScheme):
 		return env.InputHint("write docker://HOST[:PORT][/PREFIX]", "Options.ListMirror %q is not a mirror registry", o.ListMirror)
 	}
@@ -113,11 +111,10 @@ func Delete(ctx context.Context, o DeleteOptions) (*DeleteResult, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	to, err := site.OpenDestination(e, o.Mirror, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
+	t, err := site.OpenMirror(e, o.Mirror, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
 	if err != nil {
 		return nil, err
 	}
-	t := to.Registry()
 	listed, err := readListedImages(e, &o, t)
 	if err != nil {
 		return nil, err

@@ -123,9 +123,7 @@ func (d *deletions) list(r *recordedRevisions, p *prune.DeletionPlan) *DeletionL
 		}
 	}
 	slices.SortFunc(l.Images, func(a, b DeletedImage) int { return cmp.Compare(a.Image, b.Image) })
-	slices.SortFunc(l.Stays, func(a, b StayingImage) int {
-		return cmp.Or(cmp.Compare(a.Image, b.Image), cmp.Compare(a.Reason, b.Reason))
-	})
+	l.Stays = sortStaying(l.Stays)
 	slices.Sort(l.Absent)
 	slices.Sort(l.ImageSets)
 	return l

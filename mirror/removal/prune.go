@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gantry-mirror/gantry/mirror/copying"
@@ -84,8 +83,6 @@ type PruneResult struct {
 // check returns an error if options contradict each other.
 func (o *PruneOptions) check() error {
 	switch {
-	case !strings.HasPrefix(o.Mirror, env.RegistryScheme):
-		return env.InputHint("write docker://HOST[:PORT][/PREFIX]", "%q is not a mirror registry", o.Mirror)
 	case o.Plan != "" && (o.KeepLast != 0 || o.OlderThan != 0):
 		return env.InputHint("set them when the plan is made", "Options.KeepLast and Options.OlderThan are part of the plan")
 	case o.Plan != "" && o.Save != "":
@@ -107,9 +104,12 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	t, err := site.OpenMirror(e, o.Mirror, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
+	if err != nil {
+		return nil, err
+	}
 	var saved *prune.DeletionPlan
 	if o.Plan != "" {
-		var err error
 		if saved, err = readDeletionPlan(o.Plan); err != nil {
 			return nil, err
 		}
@@ -121,11 +121,6 @@ func Prune(ctx context.Context, o PruneOptions) (*PruneResult, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	to, err := site.OpenDestination(e, o.Mirror, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
-	if err != nil {
-		return nil, err
-	}
-	t := to.Registry()
 	execute := o.Yes || saved != nil
 	var s *workspace.Session
 	if dir := env.WorkspaceDir(o.Workspace); execute || env.IsFolder(dir) {

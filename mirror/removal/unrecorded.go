@@ -77,17 +77,14 @@ type UnrecordedImage struct {
 func ListUnrecorded(ctx context.Context, o UnrecordedOptions) (*Unrecorded, error) {
 	e, closeEnv := o.Env.OrDefault()
 	defer closeEnv()
-	if !strings.HasPrefix(o.Mirror, env.RegistryScheme) {
-		return nil, env.InputHint("write docker://HOST[:PORT][/PREFIX]", "%q is not a mirror registry", o.Mirror)
+	t, err := site.OpenMirror(e, o.Mirror, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
+	if err != nil {
+		return nil, err
 	}
 	if (len(o.Select) > 0) != (o.Save != "") {
 		return nil, env.InputHint("set both to write a list for gantry prune --list, or none", "Options.Select and Options.Save belong together")
 	}
-	to, err := site.OpenDestination(e, o.Mirror, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
-	if err != nil {
-		return nil, err
-	}
-	r, err := readRevisions(ctx, e, &PruneOptions{OnlyMirror: o.OnlyMirror, Now: time.Now}, nil, to.Registry(), nil)
+	r, err := readRevisions(ctx, e, &PruneOptions{OnlyMirror: o.OnlyMirror, Now: time.Now}, nil, t, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -176,11 +176,7 @@ func (o *DiffOptions) outlineConfig(ctx context.Context, e *env.Env, c *Compared
 
 // mirror opens a mirror.
 func (o *DiffOptions) mirror(e *env.Env, what string) (*site.RegistryDestination, error) {
-	t, err := site.OpenDestination(e, what, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
-	if err != nil {
-		return nil, err
-	}
-	return t.Registry(), nil
+	return site.OpenMirror(e, what, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
 }
 
 // revisions returns the current revisions of the image sets that are compared: the one of DiffOptions.Name, or the one with

@@ -48,13 +48,9 @@ type MirroredSet struct {
 func Status(ctx context.Context, o StatusOptions) (*MirrorState, error) {
 	e, done := o.Env.OrDefault()
 	defer done()
-	opened, err := site.OpenDestination(e, o.Mirror, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
+	t, err := site.OpenMirror(e, o.Mirror, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
 	if err != nil {
 		return nil, err
-	}
-	t := opened.Registry()
-	if t == nil {
-		return nil, env.InputHint("write docker://HOST[:PORT][/PREFIX]", "%q is not a mirror registry", o.Mirror)
 	}
 	revisions, failed := currentRevisions(ctx, t, o.Name)
 	if revisions == nil && failed != nil {

@@ -78,8 +78,6 @@ func (o *Options) check() error {
 		}
 	}
 	switch {
-	case !strings.HasPrefix(o.Mirror, env.RegistryScheme):
-		return env.InputHint("write docker://HOST[:PORT][/PREFIX]", "%q is not a mirror registry", o.Mirror)
 	case given != 1:
 		return env.InputHint("set one of Options.Config, Options.Plan and Options.From", "which repositories are needed depends on a plan")
 	case o.Config == "" && o.Any():
@@ -97,7 +95,7 @@ func Prepare(ctx context.Context, o Options) (*Prepared, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	to, err := site.OpenDestination(e, o.Mirror, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
+	t, err := site.OpenMirror(e, o.Mirror, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +104,7 @@ func Prepare(ctx context.Context, o Options) (*Prepared, error) {
 			return nil, err
 		}
 	}
-	prepare, err := PrepareMirror(ctx, e, to.Registry(), o.API, o.Print)
+	prepare, err := PrepareMirror(ctx, e, t, o.API, o.Print)
 	if err != nil {
 		return nil, err
 	}

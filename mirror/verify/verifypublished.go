@@ -95,11 +95,10 @@ func verifyEarlier(ctx context.Context, e *env.Env, o *Options, revision *setrec
 	if err != nil {
 		return err
 	}
-	opened, err := site.OpenDestination(e, o.Locations[0], site.DestinationOptions{MaxNestedPaths: revision.MaxNestedPaths, CheckBlobs: o.Blobs, ReadBlobs: o.ReadBlobs})
+	t, err := site.OpenMirror(e, o.Locations[0], site.DestinationOptions{MaxNestedPaths: revision.MaxNestedPaths, CheckBlobs: o.Blobs, ReadBlobs: o.ReadBlobs})
 	if err != nil {
 		return err
 	}
-	t := opened.Registry()
 	if err := t.NameAll(only); err != nil {
 		return err
 	}

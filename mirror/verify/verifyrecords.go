@@ -61,16 +61,16 @@ func verifyRecords(ctx context.Context, e *env.Env, o *Options, t *site.Registry
 		if err != nil {
 			return nil, err
 		}
-		opened, err := site.OpenDestination(e, o.Locations[0], site.DestinationOptions{MaxNestedPaths: revision.MaxNestedPaths, CheckBlobs: o.Blobs, ReadBlobs: o.ReadBlobs})
+		opened, err := site.OpenMirror(e, o.Locations[0], site.DestinationOptions{MaxNestedPaths: revision.MaxNestedPaths, CheckBlobs: o.Blobs, ReadBlobs: o.ReadBlobs})
 		if err != nil {
 			return nil, err
 		}
-		result, err := verifyRegistry(ctx, e, o, opened.Registry(), trust, p)
+		result, err := verifyRegistry(ctx, e, o, opened, trust, p)
 		if result == nil {
 			return nil, err
 		}
 		one := result.Registry
-		if err := verifyPublished(ctx, e, o, opened.Registry(), sets, revision, p, one); err != nil {
+		if err := verifyPublished(ctx, e, o, opened, sets, revision, p, one); err != nil {
 			return nil, err
 		}
 		one.ImageSets = []VerifiedImageSet{{Name: revision.Name, Revision: revision.Number, Turn: revision.Number, LastRun: revision.LastRun, Images: one.Images, Missing: len(one.Missing)}}

@@ -45,8 +45,8 @@ func TestBuildCatalog(t *testing.T) {
 	t.Parallel()
 	s := mirrortest.Catalogs(t)
 	const opm, shell = "registry.example.com/tools/opm:v1", "registry.example.com/tools/shell:v1"
-	s.ToSource(opm, mirrortest.FileImage(t, v1.Config{Entrypoint: []string{"/bin/opm"}, Cmd: []string{"version"}}, map[string]string{"bin/opm": "opm"}))
-	s.ToSource(shell, mirrortest.FileImage(t, v1.Config{Entrypoint: []string{"/bin/sh"}}, map[string]string{"bin/sh": "sh"}))
+	s.Push(opm, mirrortest.FileImage(t, v1.Config{Entrypoint: []string{"/bin/opm"}, Cmd: []string{"version"}}, map[string]string{"bin/opm": "opm"}))
+	s.Push(shell, mirrortest.FileImage(t, v1.Config{Entrypoint: []string{"/bin/sh"}}, map[string]string{"bin/sh": "sh"}))
 	serve := []string{"serve", "/configs"}
 	for _, tc := range []struct {
 		name, base string

@@ -67,7 +67,7 @@ func TestRenderBundles(t *testing.T) {
 	s := mirrortest.Empty(t)
 	const ref = "registry.example.com/kelp/kelp-bundle:v1.2.0"
 	labels, files := mirrortest.KelpBundle()
-	s.ToSource(ref, mirrortest.FileImage(t, v1.Config{Labels: labels}, files))
+	s.Push(ref, mirrortest.FileImage(t, v1.Config{Labels: labels}, files))
 	makeDir(s, "bundle/metadata", "bundle/manifests", "catalog")
 	for name, text := range files {
 		s.Write("bundle/"+name, text)
@@ -125,10 +125,10 @@ func kelpTemplate(s *mirrortest.Site) string {
 		const csv = "manifests/kelp.clusterserviceversion.yaml"
 		files[csv] = strings.Replace(strings.ReplaceAll(files[csv], "1.2.0", version), "displayName: Kelp", "displayName: Kelp\n  description: Grows.", 1)
 		delete(files, "metadata/dependencies.yaml")
-		s.ToSource("registry.example.com/kelp/kelp-bundle:v"+version, mirrortest.FileImage(s.T, v1.Config{Labels: labels}, files))
-		s.ToSource("registry.example.com/kelp/manager:v"+version, mirrortest.FileImage(s.T, v1.Config{}, map[string]string{"m": version}))
+		s.Push("registry.example.com/kelp/kelp-bundle:v"+version, mirrortest.FileImage(s.T, v1.Config{Labels: labels}, files))
+		s.Push("registry.example.com/kelp/manager:v"+version, mirrortest.FileImage(s.T, v1.Config{}, map[string]string{"m": version}))
 	}
-	s.ToSource("registry.example.com/kelp/anchor:v1", mirrortest.FileImage(s.T, v1.Config{}, map[string]string{"a": ""}))
+	s.Push("registry.example.com/kelp/anchor:v1", mirrortest.FileImage(s.T, v1.Config{}, map[string]string{"a": ""}))
 	const bundle = "  - image: registry.example.com/kelp/kelp-bundle:v"
 	return "stable:\n  bundles:\n" + bundle + "1.2.1\n" + bundle + "1.3.0\n" + bundle + "1.2.0\n"
 }

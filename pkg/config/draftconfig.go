@@ -114,11 +114,10 @@ func FromMirror(ctx context.Context, o DraftOptions) (*Draft, error) {
 	if len(o.Mirror) > 1 {
 		return nil, env.InputHint("name one registry", "only an archive can have several folders")
 	}
-	d, err := site.OpenDestination(e, o.Mirror[0], site.DestinationOptions{})
+	t, err := site.OpenMirror(e, o.Mirror[0], site.DestinationOptions{})
 	if err != nil {
 		return nil, err
 	}
-	t := d.Registry()
 	plans, err := site.PlansOf(e, o.Workspace, t)
 	if err != nil {
 		return nil, err

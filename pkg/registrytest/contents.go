@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
 // A Repository is the content of one repository in the storage of a registry of Start.
@@ -116,17 +116,5 @@ func (c *Client) CheckRepository(ctx context.Context, r Repository) error {
 
 // checkBlob compares a blob of unknown size with its digest.
 func (c *Client) checkBlob(ctx context.Context, repository string, d digest.Digest) error {
-	resp, err := c.do(ctx, request{method: http.MethodGet, repository: repository, path: "blobs/" + d.String()}, http.StatusOK)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	verifier := d.Verifier()
-	if _, err := io.Copy(verifier, io.LimitReader(resp.Body, blobLimit)); err != nil {
-		return fmt.Errorf("reading blob %s: %w", d, err)
-	}
-	if !verifier.Verified() {
-		return fmt.Errorf("blob %s of %s/%s: %w", d, c.host, repository, errWrongDigest)
-	}
-	return nil
+	return c.blob(ctx, repository, ocispec.Descriptor{Digest: d, Size: -1}, io.Discard)
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
@@ -39,11 +39,7 @@ func (c *Client) copy(ctx context.Context, from *Client, source, name, repositor
 			return err
 		}
 	}
-	h, _, err := v1.SHA256(bytes.NewReader(raw))
-	if err != nil {
-		return err
-	}
-	return c.put(ctx, repository, "manifests/"+cmp.Or(tag, h.String()), m.MediaType, raw)
+	return c.put(ctx, repository, "manifests/"+cmp.Or(tag, digest.FromBytes(raw).String()), m.MediaType, raw)
 }
 
 func (c *Client) copyBlob(ctx context.Context, from *Client, source string, desc ocispec.Descriptor, repository string) error {
@@ -51,9 +47,5 @@ func (c *Client) copyBlob(ctx context.Context, from *Client, source string, desc
 	if err := from.blob(ctx, source, desc, &data); err != nil {
 		return err
 	}
-	h, err := v1.NewHash(desc.Digest.String())
-	if err != nil {
-		return err
-	}
-	return c.pushBlob(ctx, repository, h, data.Bytes())
+	return c.pushBlob(ctx, repository, data.Bytes())
 }

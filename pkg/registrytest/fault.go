@@ -40,10 +40,15 @@ func Status(code int, header ...string) Action {
 		for pair := range slices.Chunk(header, 2) {
 			w.Header().Set(pair[0], pair[len(pair)-1])
 		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(code)
-		_, _ = fmt.Fprintf(w, `{"errors":[{"code":"SCRIPTED","message":"scripted fault %d"}]}`, code)
+		refuse(w, code, "SCRIPTED", "")
 	}
+}
+
+// refuse responds with an error of the distribution specification.
+func refuse(w http.ResponseWriter, status int, code, detail string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintf(w, `{"errors":[{"code":%q,"message":"scripted fault %d","detail":%q}]}`, code, status, detail)
 }
 
 // Reset breaks the connection before any response, like a crashed peer.
@@ -201,9 +206,7 @@ func RefuseType(prefix string, status int, code string) Action {
 			return
 		}
 		if strings.HasPrefix(r.Header.Get("Content-Type"), prefix) || bytes.Contains(body, []byte(`"`+prefix)) {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(status)
-			_, _ = fmt.Fprintf(w, `{"errors":[{"code":%q,"message":"manifest invalid"}]}`, code)
+			refuse(w, status, code, "")
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))

@@ -2,7 +2,6 @@ package registrytest
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -13,9 +12,7 @@ import (
 func Refuse(status int, code string) Action {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_, _ = fmt.Fprintf(w, `{"errors":[{"code":%q,"message":"scripted fault"}]}`, code)
+		refuse(w, status, code, "")
 	}
 }
 

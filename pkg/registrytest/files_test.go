@@ -52,7 +52,7 @@ func TestFilesImage(t *testing.T) {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 
-	list, err := ManifestList(images...)
+	list, err := ImageIndex(false, images...)
 	if err != nil {
 		t.Fatal(err)
 	}

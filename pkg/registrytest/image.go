@@ -37,15 +37,30 @@ func Image(name string) (v1.Image, error) { return operand(name, platforms[0], 1
 // SizedImage returns an OCI image for linux/amd64 with random layers of these sizes in bytes, plus
 // a little for the tar format. Every byte depends only on the name and the sizes.
 func SizedImage(name string, sizes ...int) (v1.Image, error) {
-	var layers []*layer
+	var layers []RandomLayer
 	for i, size := range sizes {
-		l, err := randomLayer(fmt.Sprintf("%s %d", name, i), size)
+		layers = append(layers, RandomLayer{fmt.Sprintf("%s %d", name, i), size})
+	}
+	return LayeredImage(platforms[0], true, v1.Config{}, layers...)
+}
+
+// A RandomLayer is a layer with one file of a size in bytes. Every byte depends only on the seed.
+type RandomLayer struct {
+	Seed string
+	Size int
+}
+
+// LayeredImage returns an image for a platform with random layers.
+func LayeredImage(p v1.Platform, oci bool, config v1.Config, layers ...RandomLayer) (v1.Image, error) {
+	var made []*layer
+	for _, of := range layers {
+		l, err := randomLayer(of.Seed, of.Size)
 		if err != nil {
 			return nil, err
 		}
-		layers = append(layers, l)
+		made = append(made, l)
 	}
-	return assemble(platforms[0], true, v1.Config{}, layers...)
+	return assemble(p, oci, config, made...)
 }
 
 // Index returns an index with one image for each of linux/amd64 and linux/arm64. The images are
@@ -69,7 +84,7 @@ func attestedIndex(name string, divisor int) (v1.ImageIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLayer(map[string]file{"provenance.json": {data: []byte(`{"_type":"https://in-toto.io/Statement/v0.1"}`)}})
+	l, err := newLayer(map[string]File{"provenance.json": {Data: []byte(`{"_type":"https://in-toto.io/Statement/v0.1"}`)}})
 	if err != nil {
 		return nil, err
 	}
@@ -176,16 +191,29 @@ func assemble(p v1.Platform, oci bool, config v1.Config, layers ...*layer) (v1.I
 
 // newIndex makes an index with one image for each platform.
 func newIndex(oci bool, image func(v1.Platform) (v1.Image, error)) (v1.ImageIndex, error) {
-	var idx v1.ImageIndex = empty.Index
-	if !oci {
-		idx = mutate.IndexMediaType(idx, types.DockerManifestList)
-	}
+	var images []v1.Image
 	for _, p := range platforms {
 		img, err := image(p)
 		if err != nil {
 			return nil, err
 		}
-		idx = mutate.AppendManifests(idx, mutate.IndexAddendum{Add: child{img}, Descriptor: v1.Descriptor{Platform: &p}})
+		images = append(images, img)
+	}
+	return ImageIndex(oci, images...)
+}
+
+// ImageIndex returns an index, or a Docker manifest list, of images for the platforms in their configs.
+func ImageIndex(oci bool, images ...v1.Image) (v1.ImageIndex, error) {
+	var idx v1.ImageIndex = empty.Index
+	if !oci {
+		idx = mutate.IndexMediaType(idx, types.DockerManifestList)
+	}
+	for _, img := range images {
+		config, err := img.ConfigFile()
+		if err != nil {
+			return nil, err
+		}
+		idx = mutate.AppendManifests(idx, mutate.IndexAddendum{Add: child{img}, Descriptor: v1.Descriptor{Platform: config.Platform()}})
 	}
 	return idx, nil
 }

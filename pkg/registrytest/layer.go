@@ -32,23 +32,19 @@ type layer struct {
 	diffID, digest v1.Hash
 }
 
-// A file is one entry of a layer. If the name ends in a slash, it is a folder.
-type file struct {
-	data []byte
-	mode int64 // 0 is 0644
-}
-
 // newLayer makes a layer of files and their parent folders, sorted.
-func newLayer(files map[string]file) (*layer, error) {
+func newLayer(files map[string]File) (*layer, error) {
 	all := maps.Clone(files)
 	for name := range files {
 		for dir := path.Dir(path.Clean(name)); dir != "."; dir = path.Dir(dir) {
-			all[dir+"/"] = file{}
+			all[dir+"/"] = File{}
 		}
 	}
 	var list []File
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, File{Name: name, Data: all[name].data, Mode: all[name].mode})
+		f := all[name]
+		f.Name = name
+		list = append(list, f)
 	}
 	return layerOf(list)
 }
@@ -119,7 +115,7 @@ func randomLayer(seed string, size int) (*layer, error) {
 	if _, err := rand.NewChaCha8(sha256.Sum256([]byte(seed))).Read(data); err != nil {
 		return nil, err
 	}
-	return newLayer(map[string]file{"opt/content/" + digest.FromString(seed).Encoded()[:16]: {data: data}})
+	return newLayer(map[string]File{"opt/content/" + digest.FromString(seed).Encoded()[:16]: {Data: data}})
 }
 
 // as returns the layer with another media type.

@@ -65,9 +65,7 @@ func (m *memory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return // the client disconnected
 		}
 		if missing := m.missing(path[:i], raw); missing != "" {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusBadRequest)
-			_, _ = fmt.Fprintf(w, `{"errors":[{"code":"MANIFEST_BLOB_UNKNOWN","message":"blob unknown to registry","detail":%q}]}`, missing)
+			refuse(w, http.StatusBadRequest, "MANIFEST_BLOB_UNKNOWN", missing)
 			return
 		}
 		if subject := parsedSubject(raw); subject != "" {

@@ -39,9 +39,9 @@ func BundleImage(packageName, version string) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLayer(map[string]file{
-		"manifests/" + packageName + ".clusterserviceversion.yaml": {data: csv},
-		"metadata/annotations.yaml":                                {data: annotations},
+	l, err := newLayer(map[string]File{
+		"manifests/" + packageName + ".clusterserviceversion.yaml": {Data: csv},
+		"metadata/annotations.yaml":                                {Data: annotations},
 	})
 	if err != nil {
 		return nil, err
@@ -55,13 +55,13 @@ func BundleImage(packageName, version string) (v1.Image, error) {
 func CatalogImage(catalog fs.FS) (v1.ImageIndex, error) { return catalogImage(catalog, 1) }
 
 func catalogImage(catalog fs.FS, divisor int) (v1.ImageIndex, error) {
-	configs, sum := map[string]file{}, sha256.New()
+	configs, sum := map[string]File{}, sha256.New()
 	err := fs.WalkDir(catalog, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		data, err := fs.ReadFile(catalog, name)
-		configs["configs/"+name] = file{data: data}
+		configs["configs/"+name] = File{Data: data}
 		sum.Write(data)
 		return err
 	})
@@ -72,9 +72,9 @@ func catalogImage(catalog fs.FS, divisor int) (v1.ImageIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	cacheLayer, err := newLayer(map[string]file{
-		"tmp/cache/pogreb.v1/digest":         {data: []byte(hex.EncodeToString(sum.Sum(nil)[:8]))},
-		"tmp/cache/pogreb.v1/db/00000-1.psg": {data: []byte("cache of the whole catalog\n")},
+	cacheLayer, err := newLayer(map[string]File{
+		"tmp/cache/pogreb.v1/digest":         {Data: []byte(hex.EncodeToString(sum.Sum(nil)[:8]))},
+		"tmp/cache/pogreb.v1/db/00000-1.psg": {Data: []byte("cache of the whole catalog\n")},
 	})
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func catalogImage(catalog fs.FS, divisor int) (v1.ImageIndex, error) {
 		if err != nil {
 			return nil, err
 		}
-		opm, err := newLayer(map[string]file{"bin/opm": {mode: 0o755, data: fmt.Appendf(nil, "#!/bin/sh\n# replaces opm on %s\n", p)}})
+		opm, err := newLayer(map[string]File{"bin/opm": {Mode: 0o755, Data: fmt.Appendf(nil, "#!/bin/sh\n# replaces opm on %s\n", p)}})
 		if err != nil {
 			return nil, err
 		}

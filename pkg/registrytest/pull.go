@@ -125,7 +125,7 @@ func (c *Client) manifest(ctx context.Context, repository, name string) ([]byte,
 	return raw, m, nil
 }
 
-// blob copies one blob to w.
+// blob copies one blob to w. A negative size is unknown.
 func (c *Client) blob(ctx context.Context, repository string, desc ocispec.Descriptor, w io.Writer) error {
 	if err := desc.Digest.Validate(); err != nil {
 		return fmt.Errorf("blob %q: %w", desc.Digest, err)
@@ -140,7 +140,7 @@ func (c *Client) blob(ctx context.Context, repository string, desc ocispec.Descr
 	if err != nil {
 		return fmt.Errorf("reading blob %s: %w", desc.Digest, err)
 	}
-	if n != desc.Size {
+	if desc.Size >= 0 && n != desc.Size {
 		return fmt.Errorf("blob %s has %d bytes, its descriptor says %d", desc.Digest, n, desc.Size)
 	}
 	if !verifier.Verified() {

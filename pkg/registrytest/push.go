@@ -76,11 +76,7 @@ func (c *Client) push(ctx context.Context, repository string, content Content) e
 		if err != nil {
 			return err
 		}
-		name, err := content.ConfigName()
-		if err != nil {
-			return err
-		}
-		if err := c.pushBlob(ctx, repository, name, config); err != nil {
+		if err := c.pushBlob(ctx, repository, config); err != nil {
 			return err
 		}
 	}
@@ -88,10 +84,6 @@ func (c *Client) push(ctx context.Context, repository string, content Content) e
 }
 
 func (c *Client) pushLayer(ctx context.Context, repository string, l v1.Layer) error {
-	h, err := l.Digest()
-	if err != nil {
-		return err
-	}
 	rc, err := l.Compressed()
 	if err != nil {
 		return err
@@ -101,12 +93,13 @@ func (c *Client) pushLayer(ctx context.Context, repository string, l v1.Layer) e
 	if err != nil {
 		return err
 	}
-	return c.pushBlob(ctx, repository, h, data)
+	return c.pushBlob(ctx, repository, data)
 }
 
 // pushBlob uploads a blob in one piece, unless the repository already has it.
-func (c *Client) pushBlob(ctx context.Context, repository string, h v1.Hash, data []byte) error {
-	resp, err := c.do(ctx, request{method: http.MethodHead, repository: repository, path: "blobs/" + h.String()}, http.StatusOK, http.StatusNotFound)
+func (c *Client) pushBlob(ctx context.Context, repository string, data []byte) error {
+	d := digest.FromBytes(data).String()
+	resp, err := c.do(ctx, request{method: http.MethodHead, repository: repository, path: "blobs/" + d}, http.StatusOK, http.StatusNotFound)
 	if err != nil {
 		return err
 	}
@@ -124,7 +117,7 @@ func (c *Client) pushBlob(ctx context.Context, repository string, h v1.Hash, dat
 		return err
 	}
 	query := location.Query()
-	query.Set("digest", h.String())
+	query.Set("digest", d)
 	location.RawQuery = query.Encode()
 	return c.put(ctx, repository, location.String(), "application/octet-stream", data)
 }

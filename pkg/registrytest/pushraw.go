@@ -1,10 +1,10 @@
 package registrytest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/opencontainers/go-digest"
 )
 
@@ -12,17 +12,12 @@ import (
 // digest. It is for artifacts that are not container images.
 func (c *Client) PushRaw(ctx context.Context, repository, tag, mediaType string, manifest []byte, blobs ...[]byte) (digest.Digest, error) {
 	for _, data := range blobs {
-		d := digest.FromBytes(data)
-		if err := c.pushBlob(ctx, repository, v1.Hash{Algorithm: d.Algorithm().String(), Hex: d.Encoded()}, data); err != nil {
-			return "", fmt.Errorf("pushing blob %s to %s/%s: %w", d, c.host, repository, err)
+		if err := c.pushBlob(ctx, repository, data); err != nil {
+			return "", fmt.Errorf("pushing a blob to %s/%s: %w", c.host, repository, err)
 		}
 	}
 	d := digest.FromBytes(manifest)
-	name := tag
-	if name == "" {
-		name = d.String()
-	}
-	if err := c.put(ctx, repository, "manifests/"+name, mediaType, manifest); err != nil {
+	if err := c.put(ctx, repository, "manifests/"+cmp.Or(tag, d.String()), mediaType, manifest); err != nil {
 		return "", fmt.Errorf("pushing %s to %s/%s: %w", d, c.host, repository, err)
 	}
 	return d, nil

@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"strings"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/static"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/opencontainers/go-digest"
@@ -52,17 +55,8 @@ func (c *Client) PushReferrer(ctx context.Context, repository string, r Referrer
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	for _, text := range []string{r.Text, string(ocispec.DescriptorEmptyJSON.Data)} {
-		l := static.NewLayer([]byte(text), types.OCIUncompressedLayer)
-		if err := c.pushLayer(ctx, repository, l); err != nil {
-			return ocispec.Descriptor{}, err
-		}
-	}
-	desc := ocispec.Descriptor{
-		MediaType: ocispec.MediaTypeImageManifest, Digest: digest.FromBytes(raw), Size: int64(len(raw)),
-		ArtifactType: r.ArtifactType, Annotations: r.Annotations,
-	}
-	return desc, c.put(ctx, repository, "manifests/"+desc.Digest.String(), desc.MediaType, raw)
+	d, err := c.PushRaw(ctx, repository, "", ocispec.MediaTypeImageManifest, raw, []byte(r.Text), ocispec.DescriptorEmptyJSON.Data)
+	return ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: d, Size: int64(len(raw)), ArtifactType: r.ArtifactType, Annotations: r.Annotations}, err
 }
 
 // PushReferrersTag pushes the list of referrers of a subject under the tag that stands for it at
@@ -108,4 +102,14 @@ func Descriptor(content Content) (ocispec.Descriptor, error) {
 		return ocispec.Descriptor{}, fmt.Errorf("reading the type of an image: %w", err)
 	}
 	return ocispec.Descriptor{MediaType: string(t), Digest: digest.FromBytes(raw), Size: int64(len(raw))}, nil
+}
+
+// signature makes an image like cosign's signatures of a subject. Its signature is not valid.
+func signature(repository string, subject digest.Digest) (v1.Image, error) {
+	payload := fmt.Sprintf(`{"critical":{"identity":{"docker-reference":%q},"image":{"docker-manifest-digest":%q},"type":"cosign container image signature"},"optional":null}`, repository, subject)
+	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	return mutate.Append(img, mutate.Addendum{
+		Layer:       static.NewLayer([]byte(payload), "application/vnd.dev.cosign.simplesigning.v1+json"),
+		Annotations: map[string]string{"dev.cosignproject.cosign/signature": digest.FromString(payload).Encoded()},
+	})
 }

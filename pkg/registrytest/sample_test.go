@@ -149,41 +149,18 @@ func hostOf(t *testing.T, s *Sample) func(string) string {
 	return func(path string) string { return hosts[path] + "/" + path }
 }
 
-func TestWriteConfig(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if err := newSample(t).WriteConfig(dir, "127.0.0.1:5000", "127.0.0.1:5000", "127.0.0.1:5001"); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(filepath.Join(dir, "registries.conf"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"[[registry]]\nlocation = \"127.0.0.1:5001\"\ninsecure = true\n",
-		"[[registry]]\nprefix = \"quay.example.org\"\nlocation = \"127.0.0.1:5000/quay.example.org\"\ninsecure = true\n",
-	} {
-		if !bytes.Contains(got, []byte(want)) {
-			t.Errorf("registries.conf does not contain\n%s\ngot\n%s", want, got)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(dir, "imageset.yaml")); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestApplyLayer checks that VerifyCatalog applies whiteouts as a container runtime does.
 func TestApplyLayer(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{}
 	for i, step := range []struct {
-		layer map[string]file
+		layer map[string]File
 		want  []string
 	}{
-		{map[string]file{"configs/a/x.yaml": {}, "configs/b.yaml": {}, "etc/passwd": {}}, []string{"configs/a/x.yaml", "configs/b.yaml"}},
-		{map[string]file{"configs/.wh.b.yaml": {}, "configs/c.yaml": {}}, []string{"configs/a/x.yaml", "configs/c.yaml"}},
-		{map[string]file{"configs/.wh..wh..opq": {}, "configs/d.yaml": {}}, []string{"configs/d.yaml"}},
-		{map[string]file{".wh.configs": {}}, nil},
+		{map[string]File{"configs/a/x.yaml": {}, "configs/b.yaml": {}, "etc/passwd": {}}, []string{"configs/a/x.yaml", "configs/b.yaml"}},
+		{map[string]File{"configs/.wh.b.yaml": {}, "configs/c.yaml": {}}, []string{"configs/a/x.yaml", "configs/c.yaml"}},
+		{map[string]File{"configs/.wh..wh..opq": {}, "configs/d.yaml": {}}, []string{"configs/d.yaml"}},
+		{map[string]File{".wh.configs": {}}, nil},
 	} {
 		l, err := newLayer(step.layer)
 		if err != nil {

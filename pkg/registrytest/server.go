@@ -90,16 +90,7 @@ type Server struct {
 // New serves a registry made by Memory. It starts at once and needs no program.
 func New(t testing.TB, o Options) *Server {
 	t.Helper()
-	if o.Auth != NoAuth {
-		t.Fatal("registrytest: a registry in memory does not ask for credentials: use Start")
-	}
-	if o.Storage != "" {
-		t.Fatal("registrytest: a registry in memory cannot begin with files: use Start")
-	}
-	s, ca := prepare(t, o)
-	s.begin(ca, Memory())
-	s.writeCertDir(ca, s.Host)
-	return s
+	return Serve(t, o, Memory())
 }
 
 // Serve puts an HTTP server behind the same front, with its log, faults and TLS. Client and Restart
@@ -107,7 +98,7 @@ func New(t testing.TB, o Options) *Server {
 func Serve(t testing.TB, o Options, h http.Handler) *Server {
 	t.Helper()
 	if o.Auth != NoAuth || o.Storage != "" {
-		t.Fatal("registrytest: credentials and storage are a registry's: use Start")
+		t.Fatal("registrytest: credentials and storage are a registry's of a process: use Start")
 	}
 	s, ca := prepare(t, o)
 	s.begin(ca, h)

@@ -1,9 +1,6 @@
 package registrytest
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -11,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // servers are the registries that have to behave alike for clients.
@@ -124,96 +119,6 @@ func TestTokenLifetime(t *testing.T) {
 	}
 }
 
-func TestPrivateCA(t *testing.T) {
-	t.Parallel()
-	s := New(t, Options{TLS: true})
-	get := func(roots *x509.CertPool) error {
-		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
-		defer client.CloseIdleConnections()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+s.Host+"/v2/", http.NoBody)
-		if err != nil {
-			return err
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			return err
-		}
-		return resp.Body.Close()
-	}
-	if err := get(nil); err == nil {
-		t.Error("the system's roots trust the test's CA")
-	}
-	for _, file := range []string{s.CAFile, filepath.Join(s.CertDir, s.Host, "ca.crt")} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		roots := x509.NewCertPool()
-		if !roots.AppendCertsFromPEM(text) {
-			t.Fatalf("%s has no certificate", file)
-		}
-		if err := get(roots); err != nil {
-			t.Errorf("with %s: %v", file, err)
-		}
-	}
-}
-
-func TestRestartKeepsContentAndAddress(t *testing.T) {
-	t.Parallel()
-	img, err := Image("restart")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := Start(t, Options{Alone: true})
-	c, host := s.Client(), s.Host
-	if _, err := c.Push(t.Context(), "org/app", "v1", img); err != nil {
-		t.Fatal(err)
-	}
-	s.Restart()
-	if _, err := c.Pull(t.Context(), "org/app", "v1"); err != nil || s.Host != host {
-		t.Errorf("after a restart at %s (was %s): %v", s.Host, host, err)
-	}
-}
-
-func TestRequestsAreCounted(t *testing.T) {
-	t.Parallel()
-	img, err := BundleImage("thing", "1.0.0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := Start(t, Options{Auth: TokenAuth})
-	c := s.Client()
-	if _, err := c.Push(t.Context(), "org/app", "v1", img); err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]int{
-		"HEAD blob": 3, // the first is refused
-		"GET token": 1, "POST upload": 2, "PUT upload": 2, "PUT manifest": 2,
-	}
-	if diff := cmp.Diff(want, s.Requests()); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
-	}
-	s.ResetLog()
-	d, err := img.ConfigName()
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := c.do(t.Context(), request{
-		method: http.MethodPost, repository: "org/other",
-		path: "blobs/uploads/?mount=" + d.String() + "&from=org/app",
-	}, http.StatusCreated, http.StatusAccepted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	if n := s.Requests()["POST mount"]; n == 0 {
-		t.Errorf("requests %v, want a mount", s.Requests())
-	}
-	if log := s.Log(); log[0].Status != http.StatusUnauthorized {
-		t.Errorf("the first answer was %d, want 401", log[0].Status)
-	}
-}
-
 func TestProgramIsPinned(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -229,15 +134,6 @@ func TestProgramIsPinned(t *testing.T) {
 		if got, err := pinnedVersion(file); got != want || (err == nil) != (want != "") {
 			t.Errorf("pinnedVersion(%q) = %q, %v, want %q", text, got, err, want)
 		}
-	}
-}
-
-func TestCancelledPull(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := New(t, Options{}).Client().Pull(ctx, "org/app", "v1"); err == nil {
-		t.Error("a pull with a cancelled context succeeded")
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -23,15 +22,13 @@ func MirrorsOf(runs []state.Run) []string {
 
 // OpenMirror opens a mirror registry, docker://HOST[:PORT][/PREFIX]. Other destinations are an error of kind
 // advice.Input.
-func OpenMirror(s *workspace.Session, destination string) (*RegistryDestination, error) {
+func OpenMirror(e *env.Env, destination string, opts DestinationOptions) (*RegistryDestination, error) {
 	if !strings.HasPrefix(destination, env.RegistryScheme) {
 		return nil, env.InputHint("write docker://HOST[:PORT][/PREFIX]", "%q is not a mirror registry", destination)
 	}
-	t, err := OpenDestination(s.Env, destination, DestinationOptions{})
+	t, err := OpenDestination(e, destination, opts)
 	if err != nil {
 		return nil, err
 	}
-	r := t.Registry()
-	r.Offline = true
-	return r, nil
+	return t.Registry(), nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
@@ -42,17 +41,11 @@ func (w *Workspace) hadAudit() bool {
 }
 
 func (w *Workspace) auditHead() (head audit.Head, err error) {
-	text, err := w.readState(auditHeadFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return head, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &head)
-	}
+	_, err = w.readJSON(auditHeadFile, &head)
 	if err != nil {
-		return audit.Head{}, fmt.Errorf("reading %s: %w", filepath.Join(w.dir, auditHeadFile), err)
+		head = audit.Head{}
 	}
-	return head, nil
+	return head, err
 }
 
 // ReadAudit verifies the audit log of the workspace in dir, and returns its last entries, at most last. It

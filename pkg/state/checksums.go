@@ -182,10 +182,14 @@ func (c *checksums) write() error {
 	return c.disk.WriteFile(checksumFile, []byte(b.String()))
 }
 
-// keep replaces a state file by the text that fill writes, and lists its checksum.
+// keep replaces a state file by the text that fill writes, in a folder that it makes, and lists its checksum.
 func (w *Workspace) keep(name string, fill func(io.Writer) error) error {
 	w.noteDamage(name)
-	d, err := w.disk.Draft(path.Dir(name))
+	err := w.disk.Root.MkdirAll(path.Dir(name), 0o755)
+	var d *durable.Draft
+	if err == nil {
+		d, err = w.disk.Draft(path.Dir(name))
+	}
 	if err == nil {
 		sum := sha256.New()
 		if err = fill(io.MultiWriter(d, sum)); err != nil {

@@ -92,28 +92,34 @@ const maxResource = 64 << 20
 // and path is returned all the same. The list of files is not verified: it only says which folder
 // belongs to the mirror.
 func ReadResource(dir, mirror, name string) (path string, text []byte, err error) {
-	root, err := os.OpenRoot(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil, ErrNoResources
+	root, folder, _, err := writtenIn(dir, resourceDir, mirror)
+	if err != nil {
+		return "", nil, err
+	}
+	text, err = regular.Read(root, folder+"/"+name, maxResource)
+	return filepath.Join(dir, folder, name), text, errors.Join(err, root.Close())
+}
+
+// writtenIn returns the folder of the files that Gantry wrote for a mirror, in the workspace in dir, and their names. It does
+// not lock the workspace. The caller closes root.
+func writtenIn(dir, folder, mirror string) (root *os.Root, written string, names []string, err error) {
+	if root, err = os.OpenRoot(dir); errors.Is(err, os.ErrNotExist) {
+		return nil, "", nil, ErrNoResources
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("opening workspace %s: %w", dir, err)
+		return nil, "", nil, fmt.Errorf("opening workspace %s: %w", dir, err)
 	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	read := func(name string) ([]byte, error) { return regular.Read(root, name, maxResource) }
-	at, err := resourcesOf(read, "", resourceDir, mirror)
+	at, err := resourcesOf(func(name string) ([]byte, error) { return regular.Read(root, name, maxResource) }, "", folder, mirror)
 	switch {
 	case err != nil:
-		return "", nil, err
 	case !at.hasResource:
-		return "", nil, ErrNoResources
+		err = ErrNoResources
+	case at.oldDir != "":
+		return root, at.oldDir, at.old, nil
+	default:
+		return root, at.dir, at.listed, nil
 	}
-	folder := at.dir
-	if at.oldDir != "" {
-		folder = at.oldDir
-	}
-	text, err = read(folder + "/" + name)
-	return filepath.Join(dir, folder, name), text, err
+	return nil, "", nil, errors.Join(err, root.Close())
 }
 
 // ListedResources returns the names of the manifests that the last run wrote for a mirror.

@@ -65,7 +65,7 @@ func (w *Workspace) SaveClusters(name string, c *Clusters) error {
 	default:
 		delete(all, name)
 	}
-	return saveMap(w, clustersFile, all)
+	return w.saveJSON(clustersFile, all)
 }
 
 // ReadClusters is Clusters without locking the workspace in dir, which need not exist.

@@ -18,7 +18,7 @@ func (w *Workspace) SaveConfiguration(name, path string) error {
 		return err
 	}
 	all[name] = path
-	return saveMap(w, configurations, all)
+	return w.saveJSON(configurations, all)
 }
 
 func (w *Workspace) configurations() (map[string]string, error) {

@@ -37,7 +37,7 @@ func (h header) check(kind string, version int) error {
 
 // readDocument reads a file with one JSON value and at most limit bytes. Unknown fields, duplicate
 // fields and anything after the value are errors. It decodes while it reads, so that the text is
-// never in memory as a whole.
+// never in memory as a whole. If the value can be checked, it is.
 func readDocument(in io.Reader, limit int64, into any) error {
 	limited := &io.LimitedReader{R: &countingReader{in: in}, N: limit + 1}
 	dec := jsontext.NewDecoder(limited)
@@ -55,6 +55,9 @@ func readDocument(in io.Reader, limit int64, into any) error {
 		return fmt.Errorf("it has more than %d bytes", limit)
 	case !errors.Is(err, io.EOF):
 		return errors.New("more text follows the value")
+	}
+	if document, ok := into.(interface{ check() error }); ok {
+		return document.check()
 	}
 	return nil
 }

@@ -1,19 +1,13 @@
 package state
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/opencontainers/go-digest"
-
-	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
 // maxSequence is the highest sequence of an archive.
@@ -46,23 +40,16 @@ type Export struct {
 
 // Exports returns the archives that were written of an image set, by sequence.
 func (w *Workspace) Exports(name string) ([]Export, error) {
-	file := historyFile(name)
-	text, err := w.readState(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
 	var all []Export
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
+	file := historyFile(name)
+	_, err := w.readJSON(file, &all)
 	for i := range all {
 		if err == nil && (all[i].Sequence < 1 || i > 0 && all[i].Sequence <= all[i-1].Sequence) {
-			err = fmt.Errorf("sequence %d is out of order", all[i].Sequence)
+			err = fmt.Errorf("reading %s: sequence %d is out of order", filepath.Join(w.dir, file), all[i].Sequence)
 		}
 	}
 	if err != nil {
-		return nil, advice.Wrap(advice.Failure, fmt.Errorf("reading %s: %w", filepath.Join(w.dir, file), err),
-			hintFor(err, "remove the folder that contains the file; the next archive then builds on the archives in its own folder or on a receipt"))
+		return nil, damaged(err, "remove the folder that contains the file; the next archive then builds on the archives in its own folder or on a receipt")
 	}
 	return all, nil
 }
@@ -75,9 +62,6 @@ func (w *Workspace) SaveExport(name string, e Export, receipt func(io.Writer) er
 	if err != nil {
 		return err
 	}
-	if err := w.disk.Root.MkdirAll(path.Dir(historyFile(name)), 0o755); err != nil {
-		return fmt.Errorf("saving the history: %w", err)
-	}
 	if receipt != nil {
 		if err := w.keep(exportReceiptFile(name, e.Sequence), receipt); err != nil {
 			return fmt.Errorf("saving the content of the archive: %w", err)
@@ -89,11 +73,7 @@ func (w *Workspace) SaveExport(name string, e Export, receipt func(io.Writer) er
 	} else {
 		all = slices.Insert(all, i, e)
 	}
-	text, err := json.MarshalIndent(all, "", " ")
-	if err != nil {
-		return fmt.Errorf("saving the history: %w", err)
-	}
-	return w.keepText(historyFile(name), append(text, '\n'))
+	return w.saveJSON(historyFile(name), all)
 }
 
 // OpenExportReceipt opens the receipt that SaveExport saved of a sequence.
@@ -105,33 +85,21 @@ func (w *Workspace) OpenExportReceipt(name string, sequence int) (io.ReadCloser,
 // site reads, and nil if it says nothing. seen is false if the workspace saw no receipt.
 func (w *Workspace) SiteReader(name string) (r *ArchiveReader, seen bool, err error) {
 	file := siteReaderFile(name)
-	text, err := w.readState(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, false, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &r)
-	}
+	seen, err = w.readJSON(file, &r)
 	if err == nil && r != nil {
-		err = r.check()
+		if err = r.check(); err != nil {
+			err = fmt.Errorf("reading %s: %w", filepath.Join(w.dir, file), err)
+		}
 	}
 	if err != nil {
-		return nil, false, advice.Wrap(advice.Failure, fmt.Errorf("reading %s: %w", filepath.Join(w.dir, file), err), hintFor(err, "remove the file"))
+		return nil, false, damaged(err, "remove the file")
 	}
-	return r, true, nil
+	return r, seen, nil
 }
 
 // SaveSiteReader saves what a receipt says about the archives that a site reads; nil if it says nothing.
 func (w *Workspace) SaveSiteReader(name string, r *ArchiveReader) error {
-	file := siteReaderFile(name)
-	if err := w.disk.Root.MkdirAll(path.Dir(file), 0o755); err != nil {
-		return fmt.Errorf("saving what the site reads: %w", err)
-	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("saving what the site reads: %w", err)
-	}
-	return w.keepText(file, append(text, '\n'))
+	return w.saveJSON(siteReaderFile(name), r)
 }
 
 func siteReaderFile(name string) string { return "archives/" + name + "/site.json" }

@@ -1,11 +1,6 @@
 package state
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"path/filepath"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -25,16 +20,9 @@ type gateAnswers struct {
 // GateAccepted returns the images that a program accepted, with the times of the answers. The program is identified by the
 // digest of its file.
 func (w *Workspace) GateAccepted(program digest.Digest) (map[string]time.Time, error) {
-	text, err := w.readState(gateFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	var answers gateAnswers
-	if err == nil {
-		err = json.Unmarshal(text, &answers)
-	}
-	if err != nil {
-		return nil, advice.Wrap(advice.KindOf(err), fmt.Errorf("reading %s: %w", filepath.Join(w.dir, gateFile), err), "remove it; the gate is then asked about every image")
+	if _, err := w.readJSON(gateFile, &answers); err != nil {
+		return nil, advice.Wrap(advice.KindOf(err), err, "remove it; the gate is then asked about every image")
 	}
 	if answers.Program != program {
 		return nil, nil
@@ -44,9 +32,5 @@ func (w *Workspace) GateAccepted(program digest.Digest) (map[string]time.Time, e
 
 // SaveGateAccepted replaces the images that a program accepted.
 func (w *Workspace) SaveGateAccepted(program digest.Digest, accepted map[string]time.Time) error {
-	text, err := json.MarshalIndent(gateAnswers{program, accepted}, "", " ")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", gateFile, err)
-	}
-	return w.keepText(gateFile, append(text, '\n'))
+	return w.saveJSON(gateFile, gateAnswers{program, accepted})
 }

@@ -3,7 +3,6 @@ package state
 import (
 	"fmt"
 	"io"
-	"path"
 	"path/filepath"
 )
 
@@ -16,9 +15,6 @@ func (w *Workspace) OpenReceipt(mirror, name string) (io.ReadCloser, error) {
 // SaveReceipt saves the receipt of a mirror and an image set, and returns its path.
 func (w *Workspace) SaveReceipt(mirror, name string, write func(io.Writer) error) (string, error) {
 	file := receiptFile(mirror, name)
-	if err := w.disk.Root.MkdirAll(path.Dir(file), 0o755); err != nil {
-		return "", fmt.Errorf("saving the receipt: %w", err)
-	}
 	return filepath.Join(w.dir, file), w.keep(file, write)
 }
 
@@ -26,9 +22,6 @@ func (w *Workspace) SaveReceipt(mirror, name string, write func(io.Writer) error
 // returns its path.
 func (w *Workspace) SaveRepairRequest(name string, sequence int, write func(io.Writer) error) (string, error) {
 	file := fmt.Sprintf("requests/%s-%06d.json", name, sequence)
-	if err := w.disk.Root.MkdirAll(path.Dir(file), 0o755); err != nil {
-		return "", fmt.Errorf("saving the repair request: %w", err)
-	}
 	return filepath.Join(w.dir, file), w.keep(file, write)
 }
 
@@ -41,11 +34,7 @@ func (w *Workspace) OpenImportedPlan(mirror, name string) (io.ReadCloser, error)
 
 // SaveImportedPlan saves the plan of an import. The next archive omits the plan if it is the same.
 func (w *Workspace) SaveImportedPlan(mirror, name string, write func(io.Writer) error) error {
-	file := importedPlanFile(mirror, name)
-	if err := w.disk.Root.MkdirAll(path.Dir(file), 0o755); err != nil {
-		return fmt.Errorf("saving the plan: %w", err)
-	}
-	return w.keep(file, write)
+	return w.keep(importedPlanFile(mirror, name), write)
 }
 
 func importedPlanFile(mirror, name string) string {

@@ -32,19 +32,25 @@ const maxJournal = 256 << 20
 // Journal opens the journal of a mirror, which has the same name as for Records.
 func (w *Workspace) Journal(mirror string) (*Journal, error) {
 	j := &Journal{folder: w.disk.Root, name: "journal/" + mirror + ".txt", copied: map[string]bool{}}
-	f, err := regular.Edit(j.folder, j.name, os.O_CREATE|os.O_APPEND, 0o644)
+	var err error
+	j.out, err = openJournal(j.folder, j.name, 0o644, func(line string) { j.copied[line] = true })
+	return j, err
+}
+
+// openJournal opens a file of hints for appending, after it called read for each line.
+func openJournal(folder *os.Root, name string, mode os.FileMode, read func(line string)) (*os.File, error) {
+	f, err := regular.Edit(folder, name, os.O_CREATE|os.O_APPEND, mode)
 	if err != nil {
 		return nil, fmt.Errorf("opening the journal: %w", err)
 	}
 	lines := bufio.NewScanner(io.LimitReader(f, maxJournal))
 	for lines.Scan() {
-		j.copied[lines.Text()] = true
+		read(lines.Text())
 	}
 	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
 		return nil, errors.Join(fmt.Errorf("reading the journal %s: %w", f.Name(), err), f.Close())
 	}
-	j.out = f
-	return j, nil
+	return f, nil
 }
 
 // Has reports whether an earlier run copied the blob to the repository.

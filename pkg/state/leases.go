@@ -1,9 +1,6 @@
 package state
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import ()
 
 // leasesFile has the ID of the last lease of each mirror.
 const leasesFile = "leases.json"
@@ -16,19 +13,13 @@ func (w *Workspace) Lease(mirror string) string { return w.leases()[mirror] }
 func (w *Workspace) SaveLease(mirror, id string) error {
 	all := w.leases()
 	all[mirror] = id
-	text, err := json.MarshalIndent(all, "", " ")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", leasesFile, err)
-	}
-	return w.keepText(leasesFile, append(text, '\n'))
+	return w.saveJSON(leasesFile, all)
 }
 
 func (w *Workspace) leases() map[string]string {
 	all := map[string]string{}
-	if text, err := w.readState(leasesFile); err == nil {
-		_ = json.Unmarshal(text, &all) // as documented
-	}
-	if all == nil { // "null"
+	_, _ = w.readJSON(leasesFile, &all) // as documented
+	if all == nil {                     // "null"
 		all = map[string]string{}
 	}
 	return all

@@ -36,7 +36,7 @@ func (w *Workspace) SaveManifestOptions(mirror string, o ManifestOptions) error 
 		return nil
 	}
 	all[mirror] = o
-	return saveMap(w, manifestFile, all)
+	return w.saveJSON(manifestFile, all)
 }
 
 // AllManifestOptions returns the options of all mirrors, by mirror.

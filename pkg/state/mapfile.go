@@ -10,31 +10,44 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
+// readJSON reads a state file with a JSON value, and reports whether it exists.
+func (w *Workspace) readJSON(name string, to any) (exists bool, err error) {
+	text, err := w.readState(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, to)
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", filepath.Join(w.dir, name), err)
+	}
+	return true, nil
+}
+
+// saveJSON writes what readJSON reads.
+func (w *Workspace) saveJSON(name string, v any) error {
+	text, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return w.keepText(name, append(text, '\n'))
+}
+
+// damaged adds to an error of reading a state file what to do if it is damaged.
+func damaged(err error, hint string) error {
+	return advice.Wrap(advice.Failure, err, hintFor(err, hint))
+}
+
 // readMap reads a state file with a JSON object. One that does not exist is empty. hint says what to do if it
 // is damaged.
 func readMap[T any](w *Workspace, name, hint string) (map[string]T, error) {
 	all := map[string]T{}
-	text, err := w.readState(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return all, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err != nil {
-		return nil, advice.Wrap(advice.Failure, fmt.Errorf("reading %s: %w", filepath.Join(w.dir, name), err), hintFor(err, hint))
+	if _, err := w.readJSON(name, &all); err != nil {
+		return nil, damaged(err, hint)
 	}
 	if all == nil { // "null"
 		all = map[string]T{}
 	}
 	return all, nil
-}
-
-// saveMap writes what readMap reads.
-func saveMap[T any](w *Workspace, name string, all map[string]T) error {
-	text, err := json.MarshalIndent(all, "", " ")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
-	}
-	return w.keepText(name, append(text, '\n'))
 }

@@ -36,26 +36,11 @@ type WrittenFiles struct {
 // dir. The mirror has the same name as for Records. If the workspace or its folder for the mirror does
 // not exist, the error is ErrNoResources.
 func Written(dir, folder, mirror string) (w WrittenFiles, err error) {
-	root, err := os.OpenRoot(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return w, ErrNoResources
-	}
+	root, from, names, err := writtenIn(dir, folder, mirror)
 	if err != nil {
-		return w, fmt.Errorf("opening workspace %s: %w", dir, err)
+		return w, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	read := func(name string) ([]byte, error) { return regular.Read(root, name, maxResource) }
-	at, err := resourcesOf(read, "", folder, mirror)
-	switch {
-	case err != nil:
-		return w, err
-	case !at.hasResource:
-		return w, ErrNoResources
-	}
-	from, names := at.dir, at.listed
-	if at.oldDir != "" {
-		from, names = at.oldDir, at.old
-	}
 	sums, err := readChecksums(durable.Folder{Root: root})
 	if err != nil {
 		return w, err
@@ -65,7 +50,7 @@ func Written(dir, folder, mirror string) (w WrittenFiles, err error) {
 		if !filepath.IsLocal(name) {
 			continue
 		}
-		text, err := read(from + "/" + name)
+		text, err := regular.Read(root, from+"/"+name, maxResource)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 			w.Removed = append(w.Removed, name)

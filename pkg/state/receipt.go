@@ -1,6 +1,9 @@
 package state
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -88,11 +91,7 @@ type Blob struct {
 // ReadReceipt reads a receipt. Unknown fields are an error.
 func ReadReceipt(in io.Reader) (*Receipt, error) {
 	r := &Receipt{}
-	err := readDocument(in, MaxReceiptSize, r)
-	if err == nil {
-		err = r.check()
-	}
-	if err != nil {
+	if err := readDocument(in, MaxReceiptSize, r); err != nil {
 		return nil, fmt.Errorf("reading the receipt: %w", err)
 	}
 	return r, nil
@@ -182,17 +181,26 @@ func (r *Receipt) Write(out io.Writer) error {
 	if err := r.check(); err != nil {
 		return fmt.Errorf("writing the receipt: %w", err)
 	}
-	w := &jsonLines{out: out}
 	empty := *r
 	empty.Repositories = []Repository{}
-	w.open(empty)
-	for i := range r.Repositories {
-		repository := &r.Repositories[i]
-		w.comma(i)
-		w.value(repository)
+	head, err := json.Marshal(empty)
+	if err != nil {
+		return fmt.Errorf("writing the receipt: %w", err)
 	}
-	w.text("\n]}\n")
-	return w.flush()
+	w := bufio.NewWriterSize(out, 64<<10)
+	_, _ = w.Write(bytes.TrimSuffix(head, []byte("]}"))) // Flush returns the first error
+	for i := range r.Repositories {
+		text, err := json.Marshal(&r.Repositories[i])
+		if err != nil {
+			return fmt.Errorf("writing the receipt: %w", err)
+		}
+		if i > 0 {
+			_ = w.WriteByte(',')
+		}
+		_, _ = w.Write(append([]byte{'\n'}, text...))
+	}
+	_, _ = w.WriteString("\n]}\n")
+	return w.Flush()
 }
 
 // Imported reports whether an archive was imported completely.

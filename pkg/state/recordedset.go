@@ -3,20 +3,12 @@ package state
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-
-	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // recordedFile says which records the mirrors themselves have.
 const recordedFile = "recorded.json"
-
-// maxRecordedFile is how many bytes of it ReadRecordedSets reads.
-const maxRecordedFile = 64 << 20
 
 // A RecordedSet says that the mirror itself has a record of an image set, and which one the workspace has
 // a copy of.
@@ -42,23 +34,14 @@ func (w *Workspace) RecordedSets(mirror string) (map[string]RecordedSet, error) 
 
 // ReadRecordedSets is RecordedSets without locking the workspace in dir.
 func ReadRecordedSets(dir, mirror string) (sets map[string]RecordedSet, err error) {
-	root, err := os.OpenRoot(dir)
-	if errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("opening workspace %s: %w", dir, err)
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	all := map[string]map[string]RecordedSet{}
-	text, err := regular.Read(root, recordedFile, maxRecordedFile)
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("reading %s: %w", filepath.Join(dir, recordedFile), err)
-	}
-	return all[mirror], nil
+	err = readUnlocked(dir, func(w *Workspace) (err error) {
+		sets, err = w.RecordedSets(mirror)
+		return err
+	})
+	return sets, err
 }
 
 // SaveRecordedSets saves which image sets a mirror itself has records of.
@@ -70,27 +53,11 @@ func (w *Workspace) SaveRecordedSets(mirror string, sets map[string]RecordedSet)
 	if all[mirror] = sets; len(sets) == 0 {
 		delete(all, mirror)
 	}
-	text, err := json.MarshalIndent(all, "", " ")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", recordedFile, err)
-	}
-	return w.keepText(recordedFile, append(text, '\n'))
+	return w.saveJSON(recordedFile, all)
 }
 
 func (w *Workspace) recordedSets() (map[string]map[string]RecordedSet, error) {
-	all := map[string]map[string]RecordedSet{}
-	text, err := w.readState(recordedFile)
-	if errors.Is(err, os.ErrNotExist) {
-		return all, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err != nil {
-		return nil, advice.Wrap(advice.Failure, fmt.Errorf("reading %s: %w", filepath.Join(w.dir, recordedFile), err),
-			hintFor(err, "remove it; the next run reads the records from the mirror again"))
-	}
-	return all, nil
+	return readMap[map[string]RecordedSet](w, recordedFile, "remove it; the next run reads the records from the mirror again")
 }
 
 // RemoveRecord removes the record of a mirror and an image set.

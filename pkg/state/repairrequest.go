@@ -65,11 +65,7 @@ func (r *RepairRequest) Bytes() (n int64) {
 // errors.
 func ReadRepairRequest(in io.Reader) (*RepairRequest, error) {
 	r := &RepairRequest{}
-	err := readDocument(in, maxRepairRequestSize, r)
-	if err == nil {
-		err = r.check()
-	}
-	if err != nil {
+	if err := readDocument(in, maxRepairRequestSize, r); err != nil {
 		return nil, fmt.Errorf("reading the repair request: %w", err)
 	}
 	return r, nil

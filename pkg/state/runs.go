@@ -1,9 +1,6 @@
 package state
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -70,11 +67,7 @@ type Run struct {
 // SaveRun replaces the last run of a destination and an image set, or the last repair, and keeps when one was complete. If the list of runs is damaged, a
 // new one is begun: nothing but the status depends on it.
 func (w *Workspace) SaveRun(r Run) error {
-	text, err := w.readState(runsFile)
-	var all []Run
-	if err == nil {
-		_ = json.Unmarshal(text, &all)
-	}
+	all, _ := w.readRuns() // as documented
 	all = slices.DeleteFunc(all, func(o Run) bool {
 		same := o.Destination == r.Destination && o.Repair == r.Repair && (o.Name == r.Name || o.Name == "")
 		if same {
@@ -87,10 +80,7 @@ func (w *Workspace) SaveRun(r Run) error {
 	slices.SortFunc(all, func(a, b Run) int {
 		return strings.Compare(a.Destination+"\x00"+a.Name, b.Destination+"\x00"+b.Name)
 	})
-	if text, err = json.MarshalIndent(all, "", " "); err != nil {
-		return fmt.Errorf("writing %s: %w", runsFile, err)
-	}
-	return w.keepText(runsFile, append(text, '\n'))
+	return w.saveJSON(runsFile, all)
 }
 
 // keepSuccess keeps from an earlier run when one was complete.
@@ -122,17 +112,8 @@ func Runs(dir string) (runs []Run, err error) {
 }
 
 func (w *Workspace) readRuns() (runs []Run, err error) {
-	text, err := w.readState(runsFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &runs)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", filepath.Join(w.dir, runsFile), err)
-	}
-	return runs, nil
+	_, err = w.readJSON(runsFile, &runs)
+	return runs, err
 }
 
 // unrecorded returns the mirrors and archives of the workspace without a recorded run.

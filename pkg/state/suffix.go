@@ -1,17 +1,13 @@
 package state
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
@@ -70,44 +66,19 @@ func (w *Workspace) SaveSuffix(mirror, suffix string) error {
 		return err
 	}
 	all[mirror] = suffix
-	text, err := json.MarshalIndent(all, "", " ")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", suffixFile, err)
-	}
-	return w.keepText(suffixFile, append(text, '\n'))
+	return w.saveJSON(suffixFile, all)
 }
 
 func (w *Workspace) suffixes() (map[string]string, error) {
-	all := map[string]string{}
-	text, err := w.readState(suffixFile)
-	if errors.Is(err, os.ErrNotExist) {
-		return all, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err != nil {
-		return nil, advice.Wrap(advice.Failure, fmt.Errorf("reading %s: %w", filepath.Join(w.dir, suffixFile), err),
-			hintFor(err, "remove it; the objects of mirrors then have the names that their manifests have"))
-	}
-	if all == nil { // "null"
-		all = map[string]string{}
-	}
-	return all, nil
+	return readMap[string](w, suffixFile, "remove it; the objects of mirrors then have the names that their manifests have")
 }
 
 // SuffixIn returns the suffix of a mirror in the workspace in dir, which it does not lock. known is false
 // if that workspace has no objects of the mirror, or cannot be read.
 func SuffixIn(dir, mirror string) (suffix string, known bool) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", false
-	}
-	defer func() { _ = root.Close() }() // only read from
-	w := &Workspace{dir: dir, disk: durable.Folder{Root: root}}
-	if w.sums, err = readChecksums(w.disk); err != nil {
-		return "", false
-	}
-	suffix, known, err = w.Suffix(mirror)
+	err := readUnlocked(dir, func(w *Workspace) (err error) {
+		suffix, known, err = w.Suffix(mirror)
+		return err
+	})
 	return suffix, known && err == nil
 }

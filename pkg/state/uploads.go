@@ -1,10 +1,8 @@
 package state
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -12,8 +10,6 @@ import (
 	"sync"
 
 	"github.com/opencontainers/go-digest"
-
-	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // Uploads lists the upload sessions that a run has open at a mirror, so that the next run can cancel
@@ -41,13 +37,9 @@ type Upload struct {
 // the file.
 func (w *Workspace) Uploads(mirror string) (*Uploads, error) {
 	u := &Uploads{folder: w.disk.Root, name: "journal/" + mirror + ".uploads.txt", open: map[string]Upload{}, lost: map[string]int{}}
-	f, err := regular.Edit(u.folder, u.name, os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("opening the list of uploads: %w", err)
-	}
-	lines := bufio.NewScanner(io.LimitReader(f, maxJournal))
-	for lines.Scan() {
-		switch field := strings.Split(lines.Text(), " "); {
+	var err error
+	u.out, err = openJournal(u.folder, u.name, 0o600, func(line string) {
+		switch field := strings.Split(line, " "); {
 		case len(field) == 4 && field[0] == "opened":
 			u.open[field[3]] = Upload{Repository: field[1], Blob: digest.Digest(field[2]), Location: field[3]}
 			u.answered(field[1] + " " + field[2])
@@ -58,12 +50,8 @@ func (w *Workspace) Uploads(mirror string) (*Uploads, error) {
 		case len(field) == 2 && field[0] == "ended":
 			delete(u.open, field[1])
 		}
-	}
-	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
-		return nil, errors.Join(fmt.Errorf("reading the list of uploads %s: %w", f.Name(), err), f.Close())
-	}
-	u.out = f
-	return u, nil
+	})
+	return u, err
 }
 
 // Pending returns the sessions that are open, sorted by location. At the start of a run, these are

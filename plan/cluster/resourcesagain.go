@@ -95,7 +95,7 @@ func KnownMirror(s *workspace.Session, given string, runs []state.Run) (*site.Re
 		}
 		given = known[0]
 	}
-	t, err := site.OpenMirror(s, given)
+	t, err := openOffline(s, given)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +107,15 @@ func KnownMirror(s *workspace.Session, given string, runs []state.Run) (*site.Re
 		return nil, env.InputHint("mirror to it first, or name its workspace with Options.Workspace", "the workspace knows nothing of %s", given)
 	}
 	return t, nil
+}
+
+// openOffline opens a mirror registry that this run does not connect to.
+func openOffline(s *workspace.Session, mirror string) (*site.RegistryDestination, error) {
+	t, err := site.OpenMirror(s.Env, mirror, site.DestinationOptions{})
+	if err == nil {
+		t.Offline = true
+	}
+	return t, err
 }
 
 // recorded returns what the records of all image sets say about a mirror, with the names of its catalogs.
@@ -140,7 +149,7 @@ func reachedBy(s *workspace.Session, t *site.RegistryDestination, host string, a
 	if strings.Contains(host, "://") {
 		return nil, env.InputHint("write HOST[:PORT][/PREFIX]", "Options.MirrorHost %q", host)
 	}
-	to, err := site.OpenMirror(s, env.RegistryScheme+host)
+	to, err := openOffline(s, env.RegistryScheme+host)
 	if err != nil {
 		return nil, fmt.Errorf("Options.MirrorHost: %w", err)
 	}

@@ -38,7 +38,7 @@ func TestMinAge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text += `{"schema":"olm.bundle","package":"kite","name":"kite.v` + version + `","image":"` + s.ToSource("registry.example.com/kites/bundle:v"+version, dated) +
+		text += `{"schema":"olm.bundle","package":"kite","name":"kite.v` + version + `","image":"` + s.Push("registry.example.com/kites/bundle:v"+version, dated) +
 			`","properties":[{"type":"olm.package","value":{"packageName":"kite","version":"` + version + `"}},` +
 			`{"type":"olm.csv.metadata","value":{"annotations":{"features.operators.openshift.io/disconnected":"false","features.operators.openshift.io/fips-compliant":"true"}}}]}`
 	}

@@ -84,7 +84,7 @@ func TestDependencies(t *testing.T) {
 
 	// After the source changed, a workspace that has never seen the catalogs builds them again from the plan, and a new
 	// plan lists what no operator provides.
-	s.ToSource(mirrortest.RiverRef, mirrortest.FileImage(t, v1.Config{Labels: map[string]string{image.ConfigsLabel: "/configs"}}, map[string]string{"configs/reed.yaml": s.Read("river/reed.yaml")}))
+	s.Push(mirrortest.RiverRef, mirrortest.FileImage(t, v1.Config{Labels: map[string]string{image.ConfigsLabel: "/configs"}}, map[string]string{"configs/reed.yaml": s.Read("river/reed.yaml")}))
 	s.Mirrored("", s.Docker("moved"), mirrortest.FromPlan(file), func(o *mirroring.Options) { o.Workspace = s.Path("fresh") })
 	for i, name := range []string{mirrortest.Zoo, mirrortest.River} {
 		if v := s.VerifyCatalog("moved", name, []int{6, 3}[i]); v.Catalog.Digest != p.Catalogs[i].Digest {

@@ -263,26 +263,6 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestSimilar checks that a layer that shares files with a new one is found although it is no candidate.
-func TestSimilar(t *testing.T) {
-	t.Parallel()
-	source := newMemory()
-	first := source.add(layer(t, map[string][]byte{"a": text(1, 100<<10, 1), "b": text(2, 100<<10, 1)}))
-	before := source.add(layer(t, map[string][]byte{"c": text(3, 100<<10, 1)}))
-	now := source.add(layer(t, map[string][]byte{"a": text(1, 100<<10, 2), "b": text(2, 100<<10, 2)}))
-	o := Options{Cache: t.TempDir(), Time: time.Hour, Lookup: func(d digest.Digest) (Candidate, bool) {
-		return candidate(first), d == first.Digest
-	}}
-	// The first archive remembers the files of its layers.
-	if _, err := Make(t.Context(), []Change{{Blob: first, Source: "src", Candidates: []Candidate{candidate(before)}}}, source, o); err != nil {
-		t.Fatal(err)
-	}
-	made, err := Make(t.Context(), []Change{{Blob: now, Source: "src"}}, source, o)
-	if err != nil || len(made.Deltas) != 1 || made.Deltas[0].Bases[0].Digest != first.Digest {
-		t.Errorf("%+v, %v", made, err)
-	}
-}
-
 // TestTime checks that a delta is given up that costs too much for what it saves, and not with Max.
 func TestTime(t *testing.T) {
 	t.Parallel()

@@ -198,7 +198,7 @@ func TestCRDSafety(t *testing.T) {
 		delete(own, "metadata/dependencies.yaml")
 		own[crd] = strings.Replace(own[crd], "{type: object}", schema, 1)
 		own[csv] = strings.ReplaceAll(own[csv], "1.2.0", fmt.Sprintf("1.%d.0", i))
-		ref := s.ToSource(fmt.Sprintf("registry.example.com/kelp/kelp-bundle:v1.%d.0", i), mirrortest.FileImage(t, v1.Config{Labels: labels}, own))
+		ref := s.Push(fmt.Sprintf("registry.example.com/kelp/kelp-bundle:v1.%d.0", i), mirrortest.FileImage(t, v1.Config{Labels: labels}, own))
 		catalog += fmt.Sprintf(`{"schema":"olm.bundle","package":"kelp","name":"kelp.v1.%d.0","image":%q,"properties":[`+
 			`{"type":"olm.package","value":{"packageName":"kelp","version":"1.%d.0"}},{"type":"olm.gvk","value":{"group":"kelp.example.com","kind":"Frond","version":"v1"}},`+
 			`{"type":"olm.csv.metadata","value":{"installModes":[{"type":"AllNamespaces","supported":true}]}}]}`, i, ref, i)

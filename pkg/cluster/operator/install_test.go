@@ -60,11 +60,11 @@ func heronSource(s *mirrortest.Site) (config string) {
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	s.ToSource("registry.example.com/heron/manager:v1", manager)
+	s.Push("registry.example.com/heron/manager:v1", manager)
 	text := "schema: olm.package\nname: heron\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: heron\nname: stable\nentries: [{name: heron.v1.0.0}, {name: heron.v1.1.0, replaces: heron.v1.0.0}]\n"
 	for _, version := range []string{"1.0.0", "1.1.0"} {
 		labels, files := heronBundle(s.T, version)
-		s.ToSource("registry.example.com/heron/bundle:v"+version, mirrortest.FileImage(s.T, v1.Config{Labels: labels}, files))
+		s.Push("registry.example.com/heron/bundle:v"+version, mirrortest.FileImage(s.T, v1.Config{Labels: labels}, files))
 		text += fmt.Sprintf(`---
 schema: olm.bundle
 package: heron

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/opencontainers/go-digest"
-	"golang.org/x/sync/errgroup"
 )
 
 // A Report is what Execute did.
@@ -64,7 +63,7 @@ func Execute(ctx context.Context, p *DeletionPlan, registry Deleter, deleteTags 
 
 func (e *execution) run(ctx context.Context, p *DeletionPlan, deleteTags bool) error {
 	if deleteTags {
-		err := e.each(ctx, len(p.Tags), func(ctx context.Context, i int) error {
+		err := each(ctx, e.streams(), len(p.Tags), func(ctx context.Context, i int) error {
 			t := &p.Tags[i]
 			done := Report{}
 			return e.delete(Failure{Repository: t.Repository, Digest: t.Digest, Tag: t.Tag, LastWanted: t.LastWanted}, &done, func() error {
@@ -83,7 +82,7 @@ func (e *execution) run(ctx context.Context, p *DeletionPlan, deleteTags bool) e
 	for rest := p.Manifests; len(rest) > 0 || !listed; {
 		if !listed && (len(rest) == 0 || rest[0].Step >= attachmentStep) {
 			listed = true
-			err := e.each(ctx, len(p.Lists), func(ctx context.Context, i int) error {
+			err := each(ctx, e.streams(), len(p.Lists), func(ctx context.Context, i int) error {
 				l := &p.Lists[i]
 				return e.delete(Failure{Repository: l.Repository, Digest: l.Subject}, &Report{},
 					func() error { return e.registry.Unlist(ctx, l.Repository, l.Subject, l.Remove) })
@@ -105,7 +104,7 @@ func (e *execution) run(ctx context.Context, p *DeletionPlan, deleteTags bool) e
 			stopped[repository] = true
 		}
 		e.mu.Unlock()
-		err := e.each(ctx, n, func(ctx context.Context, i int) error {
+		err := each(ctx, e.streams(), n, func(ctx context.Context, i int) error {
 			m := &step[i]
 			return e.delete(Failure{Repository: m.Repository, Digest: m.Digest, LastWanted: m.LastWanted}, &Report{Tags: len(m.Tags), Manifests: 1, Bytes: m.Bytes}, func() error {
 				if published || stopped[m.Repository] {
@@ -162,23 +161,4 @@ func (e *execution) delete(what Failure, done *Report, f func() error) error {
 		e.Progress(e.done, e.all)
 	}
 	return nil
-}
-
-// each calls f for 0 to n-1, several at the same time, until one returns an error or ctx ends.
-func (e *execution) each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
-	g, running := errgroup.WithContext(ctx)
-	g.SetLimit(e.streams())
-	for i := range n {
-		g.Go(func() error {
-			if running.Err() != nil {
-				return context.Cause(running)
-			}
-			return f(running, i)
-		})
-	}
-	err := g.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
 }

@@ -152,7 +152,7 @@ func (s *survey) describe(ctx context.Context, d digest.Digest, depth int) error
 
 // resolve finds the manifests of tags, a few at a time.
 func (s *survey) resolve(ctx context.Context, tags []string) error {
-	return s.maker.each(ctx, len(tags), func(ctx context.Context, i int) error {
+	return each(ctx, s.maker.streams, len(tags), func(ctx context.Context, i int) error {
 		d, err := s.maker.registry.Resolve(ctx, s.path, tags[i])
 		if err != nil {
 			return err
@@ -271,7 +271,7 @@ func (s *survey) askReferrers(ctx context.Context) error {
 	}
 	slices.Sort(ask)
 	lists := make([][]ocispec.Descriptor, len(ask))
-	err := s.maker.each(ctx, len(ask), func(ctx context.Context, i int) error {
+	err := each(ctx, s.maker.streams, len(ask), func(ctx context.Context, i int) error {
 		if s.maker.noAPI.Load() {
 			return nil
 		}
@@ -328,7 +328,7 @@ func (s *survey) findPresent(ctx context.Context) error {
 		}
 	}
 	slices.Sort(others)
-	return s.maker.each(ctx, len(others), func(ctx context.Context, i int) error {
+	return each(ctx, s.maker.streams, len(others), func(ctx context.Context, i int) error {
 		d, err := s.maker.registry.Resolve(ctx, s.path, string(others[i]))
 		if err != nil || d == "" {
 			return err
@@ -348,18 +348,21 @@ func subjectOfTag(tag string) (digest.Digest, bool) {
 	return d, ok && d.Validate() == nil
 }
 
-// each calls f for 0 to n-1, as many at the same time as the registry may get requests.
-func (m *maker) each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+// each calls f for 0 to n-1, some at the same time, until one returns an error or ctx ends.
+func each(ctx context.Context, streams, n int, f func(ctx context.Context, i int) error) error {
 	g, running := errgroup.WithContext(ctx)
-	g.SetLimit(m.streams)
+	g.SetLimit(streams)
 	for i := range n {
-		if running.Err() != nil {
-			break
-		}
-		g.Go(func() error { return f(running, i) })
+		g.Go(func() error {
+			if running.Err() != nil {
+				return context.Cause(running)
+			}
+			return f(running, i)
+		})
 	}
-	if err := g.Wait(); err != nil {
-		return err
+	err := g.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	return context.Cause(ctx)
+	return err
 }

@@ -197,7 +197,7 @@ func TestBuildIndex(t *testing.T) {
 	two, err := mutate.ConfigFile(one, config)
 	must(t, err)
 	m.take(t, two)
-	list, err := registrytest.ManifestList(one, two)
+	list, err := registrytest.ImageIndex(false, one, two)
 	must(t, err)
 	raw, err := list.RawManifest()
 	must(t, err)

@@ -119,7 +119,7 @@ func (w *Platform) assemble(p *Payload) error {
 			}
 			p.Shards[arch] = digest.Digest(h.String())
 		}
-		if content, err = registrytest.ManifestList(images...); err != nil {
+		if content, err = registrytest.ImageIndex(false, images...); err != nil {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ func (w *Platform) component(p *Payload, name string) (registrytest.Content, err
 		images = append(images, img)
 	}
 	if p.Arch == release.Multi {
-		return registrytest.ManifestList(images...)
+		return registrytest.ImageIndex(false, images...)
 	}
 	return images[0], nil
 }

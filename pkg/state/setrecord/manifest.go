@@ -69,19 +69,7 @@ func (r *Revision) fields() []field {
 
 // manifest returns the manifest of the revision, the same for equal revisions. The layers must be set.
 func (r *Revision) manifest() ([]byte, error) {
-	annotations := map[string]string{ocispec.AnnotationCreated: formatTime(r.LastRun)}
-	for _, f := range r.fields() {
-		if f.text != "" {
-			annotations[annotation+f.name] = f.text
-		}
-	}
-	config := ocispec.DescriptorEmptyJSON
-	raw, err := json.Marshal(ocispec.Manifest{
-		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: Type,
-		Config:      ocispec.Descriptor{MediaType: config.MediaType, Digest: config.Digest, Size: config.Size},
-		Layers:      []ocispec.Descriptor{r.RecordLayer, r.PlanLayer},
-		Annotations: annotations,
-	})
+	raw, err := artifact(Type, r.LastRun, r.fields(), r.RecordLayer, r.PlanLayer)
 	if err == nil {
 		_, err = parseManifest(raw) // what is written can be read
 	}
@@ -91,37 +79,61 @@ func (r *Revision) manifest() ([]byte, error) {
 	return raw, nil
 }
 
+// artifact returns the manifest of an artifact with these annotations and layers.
+func artifact(artifactType string, created time.Time, fields []field, layers ...ocispec.Descriptor) ([]byte, error) {
+	annotations := map[string]string{ocispec.AnnotationCreated: formatTime(created)}
+	for _, f := range fields {
+		if f.text != "" {
+			annotations[annotation+f.name] = f.text
+		}
+	}
+	config := ocispec.DescriptorEmptyJSON
+	return json.Marshal(ocispec.Manifest{
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: artifactType,
+		Config:      ocispec.Descriptor{MediaType: config.MediaType, Digest: config.Digest, Size: config.Size},
+		Layers:      layers,
+		Annotations: annotations,
+	})
+}
+
 // parseManifest returns the revision of a manifest, also in the form of manifest.DockerArtifact. Annotations that it does not know are ignored.
 func parseManifest(raw []byte) (*Revision, error) {
+	t := &Revision{Manifest: digest.FromBytes(raw)}
+	if err := parseArtifact(raw, Type, t.fields(), &t.RecordLayer, &t.PlanLayer); err != nil {
+		return nil, err
+	}
+	t.Turn = t.Number
+	return t, nil
+}
+
+// parseArtifact reads the annotations and layers of an artifact. The plan is the last of its layers.
+func parseArtifact(raw []byte, artifactType string, fields []field, layers ...*ocispec.Descriptor) (err error) {
 	if len(raw) > maxManifest {
-		return nil, fmt.Errorf("its manifest has %d bytes, and the limit is %d", len(raw), maxManifest)
+		return fmt.Errorf("its manifest has %d bytes, and the limit is %d", len(raw), maxManifest)
 	}
 	var m ocispec.Manifest
 	if err := json.Unmarshal(raw, &m); err != nil {
-		return nil, fmt.Errorf("reading the manifest: %w", err)
+		return fmt.Errorf("reading the manifest: %w", err)
 	}
 	switch {
-	case m.ArtifactType != Type:
-		return nil, advice.New(advice.Failure, "update Gantry; if another program wrote it, remove the tag",
+	case m.ArtifactType != artifactType:
+		return advice.New(advice.Failure, "update Gantry; if another program wrote it, remove the tag",
 			"it is not a record that this version of Gantry reads: its artifact type is %.100q", m.ArtifactType)
-	case len(m.Layers) != 2:
-		return nil, fmt.Errorf("it has %d layers, and a record has two", len(m.Layers))
+	case len(m.Layers) != len(layers):
+		return fmt.Errorf("it has %d layers in place of %d", len(m.Layers), len(layers))
 	}
-	t := &Revision{Manifest: digest.FromBytes(raw)}
-	for _, f := range t.fields() {
+	for _, f := range fields {
 		if err := f.parse(m.Annotations[annotation+f.name]); err != nil {
-			return nil, fmt.Errorf("annotation %s%s: %w", annotation, f.name, err)
+			return fmt.Errorf("annotation %s%s: %w", annotation, f.name, err)
 		}
 	}
-	t.Turn = t.Number
-	var err error
-	if t.RecordLayer, err = parseLayer(&m, 0, RecordType); err == nil {
-		t.PlanLayer, err = parseLayer(&m, 1, PlanType)
+	types := []string{RecordType, PlanType}
+	for i, l := range layers {
+		if *l, err = parseLayer(&m, i, types[len(types)-len(layers)+i]); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
+	return nil
 }
 
 // parseLayer returns a layer of a manifest, which must have the media type unless the manifest has the form of

@@ -2,7 +2,6 @@ package setrecord
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,10 +11,7 @@ import (
 	"time"
 
 	"github.com/opencontainers/go-digest"
-	specs "github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
-	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
 // pendingType is the artifact type of a [Pending].
@@ -98,19 +94,7 @@ func Announce(ctx context.Context, w Writer, store Store, p Pending, current *Re
 
 // manifest returns the manifest of the run. The layer must be set.
 func (p *Pending) manifest() ([]byte, error) {
-	annotations := map[string]string{ocispec.AnnotationCreated: formatTime(p.Since)}
-	for _, f := range p.fields() {
-		if f.text != "" {
-			annotations[annotation+f.name] = f.text
-		}
-	}
-	config := ocispec.DescriptorEmptyJSON
-	raw, err := json.Marshal(ocispec.Manifest{
-		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: pendingType,
-		Config:      ocispec.Descriptor{MediaType: config.MediaType, Digest: config.Digest, Size: config.Size},
-		Layers:      []ocispec.Descriptor{p.PlanLayer},
-		Annotations: annotations,
-	})
+	raw, err := artifact(pendingType, p.Since, p.fields(), p.PlanLayer)
 	if err == nil {
 		_, err = parsePending(raw) // what is written can be read
 	}
@@ -119,31 +103,8 @@ func (p *Pending) manifest() ([]byte, error) {
 
 // parsePending returns what the manifest of a pending run says.
 func parsePending(raw []byte) (*Pending, error) {
-	if len(raw) > maxManifest {
-		return nil, fmt.Errorf("its manifest has %d bytes, and the limit is %d", len(raw), maxManifest)
-	}
-	var m ocispec.Manifest
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return nil, fmt.Errorf("reading the manifest: %w", err)
-	}
-	switch {
-	case m.ArtifactType != pendingType:
-		return nil, advice.New(advice.Failure, "update Gantry; if another program wrote it, remove the tag",
-			"it is not one that this version of Gantry reads: its artifact type is %.100q", m.ArtifactType)
-	case len(m.Layers) != 1:
-		return nil, fmt.Errorf("it has %d layers instead of one", len(m.Layers))
-	}
 	p := &Pending{Manifest: digest.FromBytes(raw)}
-	for _, f := range p.fields() {
-		if err := f.parse(m.Annotations[annotation+f.name]); err != nil {
-			return nil, fmt.Errorf("annotation %s%s: %w", annotation, f.name, err)
-		}
-	}
-	var err error
-	if p.PlanLayer, err = parseLayer(&m, 0, PlanType); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return p, parseArtifact(raw, pendingType, p.fields(), &p.PlanLayer)
 }
 
 // AllPending returns the runs that did not end with a record, or not yet, the oldest first. It makes one request, and one for

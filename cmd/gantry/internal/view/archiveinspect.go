@@ -67,10 +67,7 @@ func writeSet(b *strings.Builder, s *inspect.InspectedSet, width int) {
 		fmt.Fprintf(b, "  %s is missing; whether it was signed, and what it builds on, is not known\n", s.Manifest)
 	}
 	if len(s.BuildsOn) > 0 {
-		var on []string
-		for _, base := range s.BuildsOn {
-			on = append(on, strconv.Itoa(base.Sequence))
-		}
+		on := each(s.BuildsOn, func(base inspect.InspectedBase) string { return strconv.Itoa(base.Sequence) })
 		fmt.Fprintf(b, "  builds on sequence %s", strings.Join(on, ", "))
 		if s.Omitted > 0 {
 			fmt.Fprintf(b, ", which brought %s (%s) that new images share", Number(s.Omitted, "manifest or blob", "manifests and blobs"), progress.Bytes(s.OmittedBytes))
@@ -112,24 +109,14 @@ func writeInspectedPlan(b *strings.Builder, r *inspect.Inspection, width int) {
 	_ = t.Flush() // into memory
 	for _, c := range p.Catalogs {
 		fmt.Fprintf(b, "Catalog %s\n  becomes %s\n", Printable(c.Name), Printable(c.Image))
-		var names []string
-		for _, name := range c.Packages {
-			names = append(names, Printable(name))
-		}
-		List(b, names)
+		List(b, each(c.Packages, Printable))
 	}
-	if len(p.Releases) > 0 {
-		b.WriteString("Platform releases\n")
-		var names []string
-		for _, r := range p.Releases {
-			name := Printable(r.Name)
-			if r.Unverified {
-				name += "  " + NotVerified
-			}
-			names = append(names, name)
+	section(b, "Platform releases", each(p.Releases, func(r inspect.InspectedRelease) string {
+		if r.Unverified {
+			return Printable(r.Name) + "  " + NotVerified
 		}
-		List(b, names)
-	}
+		return Printable(r.Name)
+	}))
 	if p.Missing > 0 {
 		fmt.Fprintf(b, "Missing at the source: %s\n", Number(p.Missing, "image", "images"))
 	}

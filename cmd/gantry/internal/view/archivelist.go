@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/pkg/progress"
@@ -10,22 +9,14 @@ import (
 
 // ArchiveImages returns the list of images as a table for a screen of this width; 0 is no limit.
 func ArchiveImages(l *inspect.ArchiveImages, width int) string {
-	var rows strings.Builder
-	t := newTable(&rows, width)
-	fmt.Fprintln(t, "NAME\tKIND\tSIZE\tHERE\tDIGEST")
-	for _, x := range l.Images {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", x.Name, Printable(string(x.Kind)), progress.Bytes(x.Size), x.Here, x.Digest)
-	}
-	_ = t.Flush() // into memory
-	return Trimmed(rows.String())
+	return tabulate(width, "NAME\tKIND\tSIZE\tHERE\tDIGEST", each(l.Images, func(x inspect.ArchivedImage) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", x.Name, Printable(string(x.Kind)), progress.Bytes(x.Size), x.Here, x.Digest)
+	}))
 }
 
 // ArchiveContent returns the list of manifests and blobs as a table for a screen of this width; 0 is no limit.
 func ArchiveContent(l *inspect.ArchiveContent, width int) string {
-	var rows strings.Builder
-	t := newTable(&rows, width)
-	fmt.Fprintln(t, "VOLUME\tOFFSET\tBYTES\tDIGEST\tWHAT")
-	for _, x := range l.Content {
+	return tabulate(width, "VOLUME\tOFFSET\tBYTES\tDIGEST\tWHAT", each(l.Content, func(x inspect.ArchivedContent) string {
 		what := "blob"
 		if x.MediaType != "" {
 			what = Printable(x.MediaType)
@@ -36,8 +27,6 @@ func ArchiveContent(l *inspect.ArchiveContent, width int) string {
 		if x.Parts > 0 {
 			what += fmt.Sprintf(", part %d of %d", x.Part, x.Parts)
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\n", x.Volume, x.Offset, x.Size, x.Digest, what)
-	}
-	_ = t.Flush() // into memory
-	return Trimmed(rows.String())
+		return fmt.Sprintf("%s\t%d\t%d\t%s\t%s", x.Volume, x.Offset, x.Size, x.Digest, what)
+	}))
 }

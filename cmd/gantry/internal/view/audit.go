@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -16,20 +17,13 @@ func Audit(a *workspace.AuditResult, width int) string {
 		return fmt.Sprintf("The workspace %s has no audit log yet; the next run begins it.\n", a.Workspace)
 	}
 	var b strings.Builder
-	t := newTable(&b, width)
-	fmt.Fprintln(t, "ENTRY\tTIME\tEVENT\tSUBJECT\tDETAILS")
-	for _, e := range a.Last {
+	b.WriteString(tabulate(width, "ENTRY\tTIME\tEVENT\tSUBJECT\tDETAILS", each(a.Last, func(e audit.Entry) string {
 		subject := e.Subject
 		if e.Event == audit.RunBegan || e.Event == audit.RunEnded {
 			subject = e.Destination
 		}
-		if subject == "" {
-			subject = "-"
-		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", e.Sequence, e.Time.UTC().Format(time.RFC3339), OneLine(string(e.Event)), OneLine(subject), OneLine(auditDetails(e)))
-	}
-	_ = t.Flush() // into memory
-	b.WriteByte('\n')
+		return fmt.Sprintf("%d\t%s\t%s\t%s\t%s", e.Sequence, e.Time.UTC().Format(time.RFC3339), OneLine(string(e.Event)), OneLine(cmp.Or(subject, "-")), OneLine(auditDetails(e)))
+	})) + "\n")
 	for _, p := range a.Problems {
 		fmt.Fprintf(&b, "CHANGED: %s\n", OneLine(p))
 	}
@@ -71,8 +65,5 @@ func auditDetails(e audit.Entry) string {
 	if e.Message != "" {
 		add("%s", e.Message)
 	}
-	if len(parts) == 0 {
-		return "-"
-	}
-	return strings.Join(parts, ", ")
+	return cmp.Or(strings.Join(parts, ", "), "-")
 }

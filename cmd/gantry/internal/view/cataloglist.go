@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
@@ -12,23 +11,17 @@ import (
 // CatalogListing returns a listing as a table: of packages, or of the bundles of one package, for a
 // screen of this width; 0 is no limit. wide adds the features that bundles declare.
 func CatalogListing(l *listing.CatalogListing, bundles, wide bool, width int) string {
-	var rows strings.Builder
-	t := newTable(&rows, width)
-	if bundles {
-		writeBundles(t, l.Packages[0], wide)
-	} else {
-		writePackages(t, l.Packages, wide)
+	features := ""
+	if wide {
+		features = "\tFEATURES"
 	}
-	_ = t.Flush() // into memory
-	return Trimmed(rows.String())
+	if bundles {
+		return tabulate(width, "PACKAGE\tCHANNEL\tBUNDLE\tVERSION\t"+features, bundleRows(l.Packages[0], wide))
+	}
+	return tabulate(width, "PACKAGE\tDEFAULT CHANNEL\tHEAD\tCHANNELS"+features, packageRows(l.Packages, wide))
 }
 
-func writeBundles(t io.Writer, p listing.ListedOperator, wide bool) {
-	head := "PACKAGE\tCHANNEL\tBUNDLE\tVERSION\t"
-	if wide {
-		head += "\tFEATURES"
-	}
-	fmt.Fprintln(t, head)
+func bundleRows(p listing.ListedOperator, wide bool) (rows []string) {
 	for _, c := range p.Channels {
 		channel := c.Name
 		if c.Name == p.DefaultChannel {
@@ -36,17 +29,13 @@ func writeBundles(t io.Writer, p listing.ListedOperator, wide bool) {
 		}
 		for _, b := range c.Bundles {
 			deprecated := b.Deprecated != "" || c.Deprecated != "" || p.Deprecated != ""
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s%s\n", p.Name, channel, b.Name, b.Version, Remarks(b.Name == c.Head, deprecated), column(wide, b.Features))
+			rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s%s", p.Name, channel, b.Name, b.Version, Remarks(b.Name == c.Head, deprecated), column(wide, b.Features)))
 		}
 	}
+	return rows
 }
 
-func writePackages(t io.Writer, packages []listing.ListedOperator, wide bool) {
-	titles := "PACKAGE\tDEFAULT CHANNEL\tHEAD\tCHANNELS"
-	if wide {
-		titles += "\tFEATURES"
-	}
-	fmt.Fprintln(t, titles)
+func packageRows(packages []listing.ListedOperator, wide bool) (rows []string) {
 	for _, p := range packages {
 		var names []string
 		head := ""
@@ -57,8 +46,9 @@ func writePackages(t io.Writer, packages []listing.ListedOperator, wide bool) {
 				head, features = c.Head, c.Features
 			}
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s%s\n", p.Name, p.DefaultChannel, head, strings.Join(names, ", "), column(wide, features))
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s%s", p.Name, p.DefaultChannel, head, strings.Join(names, ", "), column(wide, features)))
 	}
+	return rows
 }
 
 // column returns the last column of a wide table, or "".

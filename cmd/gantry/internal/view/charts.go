@@ -17,28 +17,24 @@ func writeCharts(b *strings.Builder, r *mirroring.Result) {
 		fmt.Fprintf(b, "Helm charts: %d, to be installed from the registry that this is mirrored to.\n", len(r.Charts))
 		return
 	}
-	b.WriteString("Helm charts:\n")
-	var lines []string
-	for _, c := range r.Charts {
+	section(b, "Helm charts:", each(r.Charts, func(c mirroring.MirroredChart) string {
 		line := fmt.Sprintf("helm install %s %s --version %s", c.Name, c.Address, c.Version)
 		if c.PlainHTTP {
 			line += " --plain-http"
 		}
-		lines = append(lines, line)
-	}
-	List(b, lines)
+		return line
+	}))
 }
 
 // writeExplainedCharts writes charts with the images that they name.
 func writeExplainedCharts(b *strings.Builder, charts []plan.ExplainedChart) {
 	for _, c := range charts {
 		fmt.Fprintf(b, "chart %s %s of %s\n", c.Name, c.Version, c.Origin)
-		switch {
-		case c.Provenance:
-			fmt.Fprintf(b, "  becomes %s:%s, with its provenance file\n", c.Repository, c.Tag)
-		default:
-			fmt.Fprintf(b, "  becomes %s:%s\n", c.Repository, c.Tag)
+		with := ""
+		if c.Provenance {
+			with = ", with its provenance file"
 		}
+		fmt.Fprintf(b, "  becomes %s:%s%s\n", c.Repository, c.Tag, with)
 		for _, i := range c.Images {
 			fmt.Fprintf(b, "  names %s\n", i)
 		}
@@ -47,9 +43,6 @@ func writeExplainedCharts(b *strings.Builder, charts []plan.ExplainedChart) {
 
 // writePlannedCharts writes the charts of a plan, and the images that they name.
 func writePlannedCharts(b *strings.Builder, p *plan.Plan) {
-	if len(p.Charts) == 0 {
-		return
-	}
 	names := map[string]int{} // the number of images, by chart
 	for _, img := range p.Images {
 		count := map[string]bool{}
@@ -60,11 +53,7 @@ func writePlannedCharts(b *strings.Builder, p *plan.Plan) {
 			}
 		}
 	}
-	b.WriteString("Helm charts\n")
-	var lines []string
-	for _, c := range p.Charts {
-		lines = append(lines, fmt.Sprintf("%s  becomes %s:%s, names %s", c, c.Repository, c.Tag, Number(names[c.String()], "image", "images")))
-	}
-	List(b, lines)
-	b.WriteByte('\n')
+	paragraph(b, "Helm charts", each(p.Charts, func(c plan.Chart) string {
+		return fmt.Sprintf("%s  becomes %s:%s, names %s", c, c.Repository, c.Tag, Number(names[c.String()], "image", "images"))
+	}))
 }

@@ -21,13 +21,7 @@ type OperatorCheck struct {
 // Text returns the check as text.
 func (c *OperatorCheck) Text() string {
 	var b strings.Builder
-	for _, o := range c.Upgrades.Operators {
-		writeOperator(&b, o)
-	}
-	writeBlocks(&b, "", c.Upgrades.Platform)
-	for _, note := range c.Upgrades.Notes {
-		fmt.Fprintf(&b, "note: %s\n", note)
-	}
+	writeUpgrades(&b, &c.Upgrades)
 	writeOffered(&b, &c.Upgrades)
 	writeConflicts(&b, c.Upgrades.Conflicts)
 	for _, r := range c.Extensions {
@@ -36,15 +30,20 @@ func (c *OperatorCheck) Text() string {
 	writeCRDSafety(&b, c.CRDSafety)
 	for _, m := range c.Mirrored {
 		fmt.Fprintf(&b, "What %s has now:\n", m.At)
-		for _, o := range m.Upgrades.Operators {
-			writeOperator(&b, o)
-		}
-		writeBlocks(&b, "", m.Upgrades.Platform)
-		for _, note := range m.Upgrades.Notes {
-			fmt.Fprintf(&b, "note: %s\n", note)
-		}
+		writeUpgrades(&b, &m.Upgrades)
 	}
 	return b.String()
+}
+
+// writeUpgrades writes how each operator is updated.
+func writeUpgrades(b *strings.Builder, r *upgrade.Report) {
+	for _, o := range r.Operators {
+		writeOperator(b, o)
+	}
+	writeBlocks(b, "", r.Platform)
+	for _, note := range r.Notes {
+		fmt.Fprintf(b, "note: %s\n", note)
+	}
 }
 
 // writeConflicts writes a line for packages that provide the same APIs.
@@ -89,7 +88,7 @@ func writeOperator(b *strings.Builder, o upgrade.Result) {
 	if o.Namespace != "" {
 		where += ", " + o.Namespace
 	}
-	fmt.Fprintf(b, "%s (%s): %s\n", runs, where, outcome(o.Outcome))
+	fmt.Fprintf(b, "%s (%s): %s\n", runs, where, outcomes[o.Outcome])
 	if o.Explanation != "" {
 		fmt.Fprintf(b, "  %s\n", o.Explanation)
 	}
@@ -114,29 +113,17 @@ func firstOf(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// outcome describes how an operator is updated.
-func outcome(o upgrade.Outcome) string {
-	switch o {
-	case upgrade.AtHead:
-		return "at the head"
-	case upgrade.ReachesHead:
-		return "reaches the head"
-	case upgrade.NeedsPinning:
-		return "reaches the head if versions are pinned hop by hop"
-	case upgrade.Ahead:
-		return "newer than the mirror, not updated"
-	case upgrade.MissingDependency:
-		return "MISSING requirements of an update"
-	case upgrade.Downgraded:
-		return "DOWNGRADED"
-	case upgrade.Stranded:
-		return "STRANDED"
-	case upgrade.NotMirrored:
-		return "NOT MIRRORED"
-	case upgrade.OtherSource:
-		return "not from this mirror"
-	}
-	return "unknown"
+// outcomes describe how an operator is updated.
+var outcomes = map[upgrade.Outcome]string{
+	upgrade.AtHead:            "at the head",
+	upgrade.ReachesHead:       "reaches the head",
+	upgrade.NeedsPinning:      "reaches the head if versions are pinned hop by hop",
+	upgrade.Ahead:             "newer than the mirror, not updated",
+	upgrade.MissingDependency: "MISSING requirements of an update",
+	upgrade.Downgraded:        "DOWNGRADED",
+	upgrade.Stranded:          "STRANDED",
+	upgrade.NotMirrored:       "NOT MIRRORED",
+	upgrade.OtherSource:       "not from this mirror",
 }
 
 func writePath(b *strings.Builder, r upgrade.Path) {

@@ -47,10 +47,7 @@ func PlatformCheck(r *proof.Report, width int) string {
 	if missing.Len() > 0 {
 		b.WriteString("Missing\n" + missing.String())
 	}
-	if len(r.Notes) > 0 {
-		b.WriteString("Notes\n")
-		List(&b, r.Notes)
-	}
+	section(&b, "Notes", r.Notes)
 	return b.String()
 }
 
@@ -102,28 +99,18 @@ func hopsTitle(hops []proof.ChannelHop) string {
 		if i+1 < len(hops) && hops[i+1].Channel == h.Channel && hops[i+1].Arch == h.Arch {
 			continue
 		}
-		noun := "update "
-		if len(texts) > 1 {
-			noun = "updates "
-		}
-		titles = append(titles, fmt.Sprintf("%s%s in %s for %s", noun, strings.Join(texts, ", "), h.Channel, h.Arch))
+		titles = append(titles, fmt.Sprintf("%s %s in %s for %s", plural(len(texts), "update", "updates"), strings.Join(texts, ", "), h.Channel, h.Arch))
 		texts = nil
 	}
 	return strings.Join(titles, "; ")
 }
 
 func writeProblems(b *strings.Builder, what string, problems []proof.Problem) {
-	if len(problems) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "  %s\n", what)
-	var lines []string
-	for _, p := range problems {
+	section(b, "  "+what, each(problems, func(p proof.Problem) string {
 		line := "  " + strings.ReplaceAll(p.Problem, "\n", "\n      ")
 		if p.At != "" {
 			line += "\n        at " + p.At
 		}
-		lines = append(lines, line+"\n        "+p.Hint)
-	}
-	List(b, lines)
+		return line + "\n        " + p.Hint
+	}))
 }

@@ -28,32 +28,21 @@ func DeletedList(r *removal.DeleteResult, how string) string {
 		fmt.Fprintf(&b, "Deleted from %s: %s and %s, %s that nothing else needs.\n", r.Mirror,
 			Number(d.Manifests, "manifest", "manifests"), Number(d.Tags, "tag", "tags"), progress.Bytes(d.Bytes))
 	}
-	section := func(title string, lines []string) {
-		if len(lines) > 0 {
-			b.WriteString("\n" + title + ":\n")
-			List(&b, lines)
-		}
-	}
-	var lines []string
-	for _, c := range r.Catalogs {
-		lines = append(lines, OneLine(c.Image+" ("+c.Catalog+", image set "+c.ImageSet+")"))
-	}
+	catalogs := each(r.Catalogs, func(c removal.RepublishedCatalog) string {
+		return OneLine(c.Image + " (" + c.Catalog + ", image set " + c.ImageSet + ")")
+	})
 	switch {
 	case r.DryRun:
-		section("To publish again without the bundles", lines)
-		section("Listed and to be deleted", oneLines(r.Images))
+		section(&b, "\nTo publish again without the bundles:", catalogs)
+		section(&b, "\nListed and to be deleted:", each(r.Images, OneLine))
 	default:
-		section("Published again without the bundles", lines)
+		section(&b, "\nPublished again without the bundles:", catalogs)
 		if r.Deleted != nil {
-			section("Listed and deleted", oneLines(r.Images))
+			section(&b, "\nListed and deleted:", each(r.Images, OneLine))
 		}
 	}
-	lines = nil
-	for _, s := range r.Stays {
-		lines = append(lines, OneLine(s.Image+": "+s.Reason))
-	}
-	section("Listed, but kept", lines)
-	section("Not in the mirror", oneLines(r.Absent))
+	section(&b, "\nListed, but kept:", each(r.Stays, staying))
+	section(&b, "\nNot in the mirror:", each(r.Absent, OneLine))
 	if r.Resources != nil {
 		fmt.Fprintf(&b, "\nThe cluster resources in %s were written again: apply them.\n", r.Resources.Dir)
 	}
@@ -64,8 +53,8 @@ func DeletedList(r *removal.DeleteResult, how string) string {
 		fmt.Fprintf(&b, "\n%s in no record of the mirror. Not checked: whether other catalogs or clusters\nneed them.\n", Number(r.Unrecorded, "listed image is", "listed images are"))
 	}
 	if len(r.ImageSets) > 0 {
-		fmt.Fprintf(&b, "\nRemove it from %s %s, too: the next\ngantry mirror brings back what is still selected.\n",
-			plural(len(r.ImageSets), "the configuration of the image set", "the configurations of the image sets"), OneLine(strings.Join(r.ImageSets, ", ")))
+		fmt.Fprintf(&b, "\nRemove it from %s, too: the next\ngantry mirror brings back what is still selected.\n",
+			configurationsOf(r.ImageSets))
 	}
 	switch {
 	case r.DryRun:

@@ -16,44 +16,23 @@ func DeletionList(l *removal.DeletionList, command string) string {
 		fmt.Fprintf(&b, "Nothing to delete from %s.\n", l.Mirror)
 	} else {
 		fmt.Fprintf(&b, "Selected in %s: %s, %s that nothing else needs.\n\n", l.Mirror, Number(len(l.Images), "image", "images"), progress.Bytes(l.Bytes))
-		var lines []string
-		for _, img := range l.Images {
-			lines = append(lines, OneLine(img.Image))
-		}
-		List(&b, lines)
+		List(&b, each(l.Images, func(img removal.DeletedImage) string { return OneLine(img.Image) }))
 	}
-	section := func(title string, lines []string) {
-		if len(lines) > 0 {
-			b.WriteString("\n" + title + ":\n")
-			List(&b, lines)
-		}
-	}
-	var lines []string
-	for _, s := range l.Stays {
-		lines = append(lines, OneLine(s.Image+": "+s.Reason))
-	}
-	section("Named, but kept", lines)
-	section("Not in the mirror", oneLines(l.Absent))
-	section("Not found", oneLines(l.Unmatched))
+	section(&b, "\nNamed, but kept:", each(l.Stays, staying))
+	section(&b, "\nNot in the mirror:", each(l.Absent, OneLine))
+	section(&b, "\nNot found:", each(l.Unmatched, OneLine))
 	fmt.Fprintf(&b, "\nThe list is in %s.\n", l.File)
 	if len(l.Images) > 0 {
-		fmt.Fprintf(&b, "\nNothing was deleted. To delete it: %s %s %s\nRemove it from %s %s, too:\nuntil then, each run mirrors it again.\n",
-			command, l.File, l.Mirror, plural(len(l.ImageSets), "the configuration of the image set", "the configurations of the image sets"), OneLine(strings.Join(l.ImageSets, ", ")))
+		fmt.Fprintf(&b, "\nNothing was deleted. To delete it: %s %s %s\nRemove it from %s, too:\nuntil then, each run mirrors it again.\n",
+			command, l.File, l.Mirror, configurationsOf(l.ImageSets))
 	}
 	return b.String()
 }
 
-func oneLines(texts []string) []string {
-	var lines []string
-	for _, text := range texts {
-		lines = append(lines, OneLine(text))
-	}
-	return lines
-}
+// staying returns an image that is not deleted, and why.
+func staying(s removal.StayingImage) string { return OneLine(s.Image + ": " + s.Reason) }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
+// configurationsOf names the configurations of image sets.
+func configurationsOf(sets []string) string {
+	return plural(len(sets), "the configuration of the image set", "the configurations of the image sets") + " " + OneLine(strings.Join(sets, ", "))
 }

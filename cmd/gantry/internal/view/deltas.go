@@ -33,11 +33,8 @@ func writeDeltas(b *strings.Builder, r *airgap.ExportResult) {
 		return
 	}
 	if d.Blobs > 0 {
-		as := " are carried as deltas of "
-		if d.Blobs == 1 {
-			as = " is carried as a delta of "
-		}
-		fmt.Fprintf(b, "%s of %s%s%s.\n", Number(d.Blobs, "blob", "blobs"), progress.Bytes(d.BlobBytes), as, progress.Bytes(d.Bytes))
+		as := plural(d.Blobs, "is carried as a delta of", "are carried as deltas of")
+		fmt.Fprintf(b, "%s of %s %s %s.\n", Number(d.Blobs, "blob", "blobs"), progress.Bytes(d.BlobBytes), as, progress.Bytes(d.Bytes))
 	}
 	var whole []string
 	for _, reason := range slices.Sorted(maps.Keys(d.Whole)) {
@@ -63,11 +60,4 @@ func writePlannedDeltas(t io.Writer, d *airgap.PlannedDeltas) {
 	case d.Blobs > 0:
 		fmt.Fprintf(t, "Deltas\t%s\t(%s to copy, whole; writing the archive compares them with what the site has, and the sizes of their deltas are known then)\n", progress.Bytes(d.Bytes), Number(d.Blobs, "blob", "blobs"))
 	}
-}
-
-func isAre(n int) string {
-	if n == 1 {
-		return " is"
-	}
-	return " are"
 }

@@ -34,14 +34,7 @@ func difference(b *strings.Builder, d *plan.Difference) {
 		title    string
 		releases []string
 	}{{"Added", d.AddedReleases}, {"Removed", d.RemovedReleases}} {
-		if len(part.releases) > 0 {
-			fmt.Fprintf(b, "%s: %s\n", part.title, Number(len(part.releases), "platform release", "platform releases"))
-			var lines []string
-			for _, name := range part.releases {
-				lines = append(lines, Printable(name))
-			}
-			List(b, lines)
-		}
+		section(b, part.title+": "+Number(len(part.releases), "platform release", "platform releases"), each(part.releases, Printable))
 	}
 	changes(b, &plan.Changes{Changed: d.ChangedReleases}, "platform release", "platform releases")
 	for _, part := range []struct {
@@ -68,19 +61,13 @@ func changes(b *strings.Builder, c *plan.Changes, one, many string) {
 		title  string
 		images []plan.ChangedImage
 	}{{"Added", c.Added}, {"Removed", c.Removed}, {"Changed", c.Changed}} {
-		if len(part.images) == 0 {
-			continue
-		}
-		fmt.Fprintf(b, "%s: %s\n", part.title, Number(len(part.images), one, many))
-		var lines []string
-		for _, x := range part.images {
+		section(b, part.title+": "+Number(len(part.images), one, many), each(part.images, func(x plan.ChangedImage) string {
 			line := fmt.Sprintf("%s  %s", Printable(x.Name), progress.Bytes(x.Size))
 			if x.Old != "" && x.New != "" {
 				line += fmt.Sprintf("  %s, was %s", Short(x.New), Short(x.Old))
 			}
-			lines = append(lines, line)
-		}
-		List(b, lines)
+			return line
+		}))
 	}
 }
 

@@ -13,11 +13,9 @@ func Errata(e *planning.Errata) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nErrata\n")
-	var lines []string
-	for _, r := range e.Releases {
-		lines = append(lines, fmt.Sprintf("release %s  %s", r.Release, OneLine(r.URL)))
-	}
+	lines := each(e.Releases, func(r planning.ReleaseErratum) string {
+		return fmt.Sprintf("release %s  %s", r.Release, OneLine(r.URL))
+	})
 	for _, img := range e.Images {
 		line := OneLine(img.Image)
 		for _, text := range []string{strings.Join(img.Errata, ", "), img.Build, img.URL} {
@@ -28,9 +26,8 @@ func Errata(e *planning.Errata) string {
 		lines = append(lines, line)
 	}
 	if len(lines) == 0 {
-		fmt.Fprintf(&b, "  no release, and none of %s, names a build or an erratum\n", Number(e.Read, "image", "images"))
-		return b.String()
+		lines = []string{fmt.Sprintf("no release, and none of %s, names a build or an erratum", Number(e.Read, "image", "images"))}
 	}
-	List(&b, lines)
+	section(&b, "\nErrata", lines)
 	return b.String()
 }

@@ -10,37 +10,25 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/pull"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/site"
 )
 
 // writePlannedFiles writes the files of a plan.
 func writePlannedFiles(b *strings.Builder, p *plan.Plan) {
-	if len(p.Files) == 0 {
-		return
-	}
-	b.WriteString("Files\n")
-	var lines []string
-	for _, f := range p.Files {
-		lines = append(lines, fmt.Sprintf("%s  from %s  %s  %s", f.Name, f.Origin, progress.Bytes(f.Size), Short(f.SHA256)))
-	}
-	List(b, lines)
-	b.WriteByte('\n')
+	paragraph(b, "Files", each(p.Files, func(f plan.File) string {
+		return fmt.Sprintf("%s  from %s  %s  %s", f.Name, f.Origin, progress.Bytes(f.Size), Short(f.SHA256))
+	}))
 }
 
 // writeFiles writes how the files that were mirrored are fetched. flags are those that gantry get needs.
 func writeFiles(b *strings.Builder, r *mirroring.Result, flags []string) {
-	if len(r.Files) == 0 {
-		return
-	}
-	b.WriteString("Files:\n")
 	more := ""
 	for _, flag := range flags {
 		more += " " + ShellWord(flag)
 	}
-	var lines []string
-	for _, f := range r.Files {
-		lines = append(lines, fmt.Sprintf("gantry get %s %s --to FILE%s", ShellWord(r.Destination), ShellWord(f.Name), more))
-	}
-	List(b, lines)
+	section(b, "Files:", each(r.Files, func(f site.MirroredFile) string {
+		return fmt.Sprintf("gantry get %s %s --to FILE%s", ShellWord(r.Destination), ShellWord(f.Name), more)
+	}))
 }
 
 // writeProgram writes which program is beside an archive.
@@ -60,26 +48,22 @@ func Files(l *pull.FileList, width int) string {
 	if len(l.Files) == 0 {
 		return OneLine(l.From) + " has no files.\n"
 	}
-	var rows strings.Builder
-	t := newTable(&rows, width)
-	fmt.Fprintln(t, "NAME\tSIZE\tSHA256")
-	for _, f := range l.Files {
+	return tabulate(width, "NAME\tSIZE\tSHA256", each(l.Files, func(f pull.StoredFile) string {
 		name := f.Name
 		if f.Older {
 			name += "@" + Short(f.SHA256)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", name, progress.Bytes(f.Size), f.SHA256.Encoded())
-	}
-	_ = t.Flush() // into memory
-	return Trimmed(rows.String())
+		return fmt.Sprintf("%s\t%s\t%s", name, progress.Bytes(f.Size), f.SHA256.Encoded())
+	}))
 }
 
 // PulledFile returns what was written.
 func PulledFile(f pull.PulledFile) string {
+	is := ":"
 	if f.Present {
-		return fmt.Sprintf("%s is already %s, %s, %s\n", f.To, f.Name, progress.Bytes(f.Size), f.SHA256)
+		is = " is already"
 	}
-	return fmt.Sprintf("%s: %s, %s, %s\n", f.To, f.Name, progress.Bytes(f.Size), f.SHA256)
+	return fmt.Sprintf("%s%s %s, %s, %s\n", f.To, is, f.Name, progress.Bytes(f.Size), f.SHA256)
 }
 
 // ExtractedFiles returns what was written to a folder.

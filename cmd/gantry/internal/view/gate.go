@@ -7,27 +7,22 @@ import (
 	"github.com/gantry-mirror/gantry/plan/gates"
 )
 
-// writeGate writes what a gate decided about images, if it was asked.
-func writeGate(b *strings.Builder, g *gates.GateResult) {
-	if g == nil {
-		return
-	}
-	fmt.Fprintf(b, "Gate %s: %s accepted", g.Program, Number(g.Accepted, "image", "images"))
-	if g.Remembered > 0 {
-		fmt.Fprintf(b, " (%d in earlier runs)", g.Remembered)
-	}
-	if g.Refused > 0 {
-		fmt.Fprintf(b, ", %d refused", g.Refused)
-	}
-	if g.Failed > 0 {
-		fmt.Fprintf(b, ", %d not decided", g.Failed)
-	}
-	b.WriteString(".\n")
-}
-
 // Gate returns what a gate decided about images as text, or "" if it was not asked.
 func Gate(g *gates.GateResult) string {
+	if g == nil {
+		return ""
+	}
 	var b strings.Builder
-	writeGate(&b, g)
+	fmt.Fprintf(&b, "Gate %s: %s accepted", g.Program, Number(g.Accepted, "image", "images"))
+	if g.Remembered > 0 {
+		fmt.Fprintf(&b, " (%d in earlier runs)", g.Remembered)
+	}
+	if g.Refused > 0 {
+		fmt.Fprintf(&b, ", %d refused", g.Refused)
+	}
+	if g.Failed > 0 {
+		fmt.Fprintf(&b, ", %d not decided", g.Failed)
+	}
+	b.WriteString(".\n")
 	return b.String()
 }

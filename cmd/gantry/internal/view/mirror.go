@@ -33,8 +33,8 @@ func Mirrored(r *mirroring.Result, notesAt string, pullFlags []string) string {
 	if n := len(r.Converted); n > 0 {
 		fmt.Fprintf(&b, "%s converted to other media types and other digests than at their sources; their signatures are left out.\n", Number(n, "image is", "images are"))
 	}
-	writeVerified(&b, r.Verified)
-	writeGate(&b, r.Gate)
+	b.WriteString(VerifiedSignatures(r.Verified))
+	b.WriteString(Gate(r.Gate))
 	if n := len(r.Notes); n > 0 && notesAt != "" {
 		fmt.Fprintf(&b, "%s about the plan: %s.\n", Number(n, "note", "notes"), notesAt)
 	}

@@ -63,19 +63,12 @@ func writeObjects(b *strings.Builder, c *resources.Changes) {
 			gone = append(gone, n)
 		}
 	}
-	pronoun := "them"
-	if len(gone) == 1 {
-		pronoun = "it"
-	}
 	if len(gone) > 0 {
-		fmt.Fprintf(b, "  %s; in clusters that have %s:\n", objects(gone, "removed"), pronoun)
+		fmt.Fprintf(b, "  %s; in clusters that have %s:\n", objects(gone, "removed"), plural(len(gone), "it", "them"))
 		writeDelete(b, gone)
 	}
 	if len(c.NotApplied) > 0 {
-		rest := "clusters that have them keep them until they are deleted"
-		if len(c.NotApplied) == 1 {
-			rest = "clusters that have it keep it until it is deleted"
-		}
+		rest := plural(len(c.NotApplied), "clusters that have it keep it until it is deleted", "clusters that have them keep them until they are deleted")
 		fmt.Fprintf(b, "  %s; %s:\n", objects(c.NotApplied, "no longer applied"), rest)
 		writeDelete(b, c.NotApplied)
 	}
@@ -116,10 +109,7 @@ func writeNodes(b *strings.Builder, f *cluster.ResourceFiles) {
 
 // objects returns "2 objects changed: A, B".
 func objects(names []resources.ObjectName, what string) string {
-	var shown []string
-	for _, n := range names[:min(len(names), shownObjects)] {
-		shown = append(shown, n.String())
-	}
+	shown := each(names[:min(len(names), shownObjects)], resources.ObjectName.String)
 	text := fmt.Sprintf("%s %s: %s", Number(len(names), "object", "objects"), what, strings.Join(shown, ", "))
 	if more := len(names) - len(shown); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)

@@ -24,36 +24,16 @@ func Plan(p *plan.Plan, destination string, toCopy *mirror.ToCopy, deltas *airga
 	writePlatform(&b, p, width)
 	writePlannedCharts(&b, p)
 	writePlannedFiles(&b, p)
-	if extra := additional(p); len(extra) > 0 {
-		fmt.Fprintf(&b, "Additional images\n")
-		List(&b, extra)
-		b.WriteByte('\n')
-	}
+	paragraph(&b, "Additional images", additional(p))
 	writeTagRules(&b, p.TagRules)
 	writeRewritten(&b, p)
-	if len(p.Blocked) > 0 {
-		fmt.Fprintf(&b, "Blocked by the configuration (catalogs still list them)\n")
-		var lines []string
-		for _, x := range p.Blocked {
-			lines = append(lines, fmt.Sprintf("%s  by %q", x.Source, x.Pattern))
-		}
-		List(&b, lines)
-		b.WriteByte('\n')
-	}
-	if len(p.Missing) > 0 {
-		fmt.Fprintf(&b, "Missing at the source\n")
-		var lines []string
-		for _, x := range p.Missing {
-			lines = append(lines, fmt.Sprintf("%s\n      required by %s\n      %s", plan.SourceText(x.Source), requiredBy(x.Reasons), x.Message))
-		}
-		List(&b, lines)
-		b.WriteByte('\n')
-	}
-	var catalogs []string
-	for _, c := range p.Catalogs {
-		catalogs = append(catalogs, c.Name())
-	}
-	writeNotes(&b, p.Notes, catalogs)
+	paragraph(&b, "Blocked by the configuration (catalogs still list them)", each(p.Blocked, func(x plan.Blocked) string {
+		return fmt.Sprintf("%s  by %q", x.Source, x.Pattern)
+	}))
+	paragraph(&b, "Missing at the source", each(p.Missing, func(x plan.Missing) string {
+		return fmt.Sprintf("%s\n      required by %s\n      %s", plan.SourceText(x.Source), requiredBy(x.Reasons), x.Message)
+	}))
+	writeNotes(&b, p.Notes, each(p.Catalogs, plan.Catalog.Name))
 	writeTotals(&b, p, destination, toCopy, deltas, width)
 	return b.String()
 }
@@ -77,13 +57,11 @@ func writeCatalog(b *strings.Builder, p *plan.Plan, c plan.Catalog, width int) {
 
 // writeKept writes the packages of a catalog as a table, with sizes unless sizes is nil.
 func writeKept(b *strings.Builder, c plan.Catalog, sizes map[string]partSize, width int) {
-	var rows strings.Builder
-	t := newTable(&rows, width)
 	head, known := "  PACKAGE\tCHANNEL\tHEAD\tVERSIONS\tBUNDLES\tKEPT FOR", sizes != nil
 	if known {
 		head += "\tIMAGES\tSIZE"
 	}
-	fmt.Fprintln(t, head)
+	var rows []string
 	for _, pkg := range c.Packages {
 		s := sizes[pkg.Name]
 		name, size := pkg.Name, fmt.Sprintf("\t%d\t%s", s.images, progress.Bytes(s.bytes))
@@ -95,13 +73,11 @@ func writeKept(b *strings.Builder, c plan.Catalog, sizes map[string]partSize, wi
 			if !known {
 				size = ""
 			}
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%d\t%s%s\n", name, channel, ch.Head, versions(ch), len(ch.Bundles), reasons(ch), size)
+			rows = append(rows, fmt.Sprintf("  %s\t%s\t%s\t%s\t%d\t%s%s", name, channel, ch.Head, versions(ch), len(ch.Bundles), reasons(ch), size))
 			name, size = "", "\t\t"
 		}
 	}
-	_ = t.Flush() // into memory
-	b.WriteString(Trimmed(rows.String()))
-	b.WriteByte('\n')
+	b.WriteString(tabulate(width, head, rows) + "\n")
 }
 
 // versions returns the versions of a channel, in order. Of more than 3, it returns the first and the last.
@@ -198,12 +174,7 @@ func additional(p *plan.Plan) []string {
 
 // writeTagRules writes the rules that selected tags, with the days that ages stood for.
 func writeTagRules(b *strings.Builder, rules []plan.TagRule) {
-	if len(rules) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "Rules for tags\n")
-	var lines []string
-	for _, r := range rules {
+	paragraph(b, "Rules for tags", each(rules, func(r plan.TagRule) string {
 		line := fmt.Sprintf("%s  %s: %s", r.Repository, r.Rule, Number(r.Selected, "tag", "tags"))
 		if r.CreatedBefore != "" {
 			line += ", created before " + r.CreatedBefore
@@ -211,10 +182,8 @@ func writeTagRules(b *strings.Builder, rules []plan.TagRule) {
 		if r.CreatedAfter != "" {
 			line += ", created on " + r.CreatedAfter + " or later"
 		}
-		lines = append(lines, line)
-	}
-	List(b, lines)
-	b.WriteByte('\n')
+		return line
+	}))
 }
 
 func requiredBy(because []plan.Reason) string {
@@ -233,10 +202,7 @@ func requiredBy(because []plan.Reason) string {
 			who = append(who, name)
 		}
 	}
-	if n := len(who); n > 3 {
-		return fmt.Sprintf("%s and %d more", strings.Join(who[:3], ", "), n-3)
-	}
-	return strings.Join(who, ", ")
+	return firstOf(who)
 }
 
 func writeTotals(b *strings.Builder, p *plan.Plan, destination string, toCopy *mirror.ToCopy, deltas *airgap.PlannedDeltas, width int) {

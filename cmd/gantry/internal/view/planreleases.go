@@ -35,13 +35,11 @@ func writeReleases(b *strings.Builder, p *plan.Plan, width int) {
 		return
 	}
 	b.WriteString("Platform releases\n")
-	var rows strings.Builder
-	t := newTable(&rows, width)
 	head, sizes := "RELEASE\tTAKEN FOR\tSIGNED", sizes(p, releaseOf)
 	if sizes != nil {
 		head += "\tIMAGES\tSIZE"
 	}
-	fmt.Fprintln(t, head)
+	var rows []string
 	unverified := 0
 	for _, r := range p.Releases {
 		signed := "yes"
@@ -49,23 +47,18 @@ func writeReleases(b *strings.Builder, p *plan.Plan, width int) {
 			signed = NotVerified
 			unverified++
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s", r.Name(), releaseReasons(r), signed)
+		row := fmt.Sprintf("%s\t%s\t%s", r.Name(), releaseReasons(r), signed)
 		if s := sizes[r.Name()]; sizes != nil {
-			fmt.Fprintf(t, "\t%d\t%s", s.images, progress.Bytes(s.bytes))
+			row += fmt.Sprintf("\t%d\t%s", s.images, progress.Bytes(s.bytes))
 		}
-		fmt.Fprintln(t)
+		rows = append(rows, row)
 	}
-	_ = t.Flush() // into memory
-	lines := strings.Split(strings.TrimSuffix(Trimmed(rows.String()), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(tabulate(width, head, rows), "\n"), "\n")
 	fmt.Fprintf(b, "  %s\n", lines[0])
 	List(b, lines[1:])
 	if unverified > 0 {
-		them := "them"
-		if unverified == 1 {
-			them = "it"
-		}
 		fmt.Fprintf(b, "  %s: the signature of %s was not checked (--ignore-release-signature), and clusters may refuse %s.\n",
-			NotVerified, Number(unverified, "release", "releases"), them)
+			NotVerified, Number(unverified, "release", "releases"), plural(unverified, "it", "them"))
 	}
 	b.WriteByte('\n')
 }

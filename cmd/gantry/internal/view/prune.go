@@ -45,14 +45,9 @@ func Pruned(r *removal.PruneResult) string {
 	if r.Resources != nil {
 		fmt.Fprintf(&b, "The cluster resources in %s were written again.\n", r.Resources.Dir)
 	}
-	if len(p.Kept) > 0 {
-		b.WriteString("\nNot needed by any image set, but kept:\n")
-		var lines []string
-		for _, k := range p.Kept {
-			lines = append(lines, OneLine(nameOf(k.Repository, k.Tag, string(k.Digest))+": "+k.Reason))
-		}
-		List(&b, lines)
-	}
+	section(&b, "\nNot needed by any image set, but kept:", each(p.Kept, func(k prune.Kept) string {
+		return OneLine(nameOf(k.Repository, k.Tag, string(k.Digest)) + ": " + k.Reason)
+	}))
 	if r.Saved != "" {
 		fmt.Fprintf(&b, "\nThe plan is in %s. To execute it: gantry prune --plan %s %s\n", r.Saved, r.Saved, p.Mirror)
 	}

@@ -62,10 +62,5 @@ func ReleaseImages(l *releases.ReleaseImageList, patterns []string, width int) s
 }
 
 func writeImages(b *strings.Builder, images []releases.ReleaseImage, width int) {
-	t := newTable(b, width)
-	fmt.Fprintf(t, "  NAME\tIMAGE\n")
-	for _, i := range images {
-		fmt.Fprintf(t, "  %s\t%s\n", OneLine(i.Name), i.Image)
-	}
-	_ = t.Flush() // to memory
+	b.WriteString(tabulate(width, "  NAME\tIMAGE", each(images, func(i releases.ReleaseImage) string { return "  " + OneLine(i.Name) + "\t" + i.Image })))
 }

@@ -46,26 +46,10 @@ func listTitle(c releases.ListedChannel) string {
 	return title
 }
 
-// columns writes rows as a table. The first row is the heading.
-func columns(b *strings.Builder, rows [][]string, width int) {
-	var text strings.Builder
-	t := newTable(&text, width)
-	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = OneLine(cell)
-		}
-		fmt.Fprintln(t, strings.Join(row, "\t"))
-	}
-	_ = t.Flush() // into memory
-	b.WriteString(Trimmed(text.String()))
-}
-
 func writeChannels(b *strings.Builder, channels []releases.ListedChannel, width int) {
-	rows := [][]string{{"CHANNEL", "ARCH", "HEAD", "RELEASES"}}
-	for _, c := range channels {
-		rows = append(rows, []string{c.Name, string(c.Arch), c.Head, fmt.Sprint(c.Count)})
-	}
-	columns(b, rows, width)
+	b.WriteString(tabulate(width, "CHANNEL\tARCH\tHEAD\tRELEASES", each(channels, func(c releases.ListedChannel) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%d", OneLine(c.Name), OneLine(string(c.Arch)), OneLine(c.Head), c.Count)
+	})))
 }
 
 func writeReleaseList(b *strings.Builder, c releases.ListedChannel, width int) {
@@ -81,8 +65,7 @@ func writeReleaseList(b *strings.Builder, c releases.ListedChannel, width int) {
 	if sizes {
 		heading = slices.Insert(heading, 2, "SIZE")
 	}
-	rows := [][]string{heading}
-	for _, r := range c.Releases {
+	rows := each(c.Releases, func(r releases.ListedRelease) string {
 		row := []string{r.Version, Remarks(r.Head, false)}
 		if sizes {
 			row = append(row, sizeText(r.Size))
@@ -92,9 +75,9 @@ func writeReleaseList(b *strings.Builder, c releases.ListedChannel, width int) {
 		} else {
 			row = append(row, r.URL, strings.Join(r.Channels, ", "))
 		}
-		rows = append(rows, row)
-	}
-	columns(b, rows, width)
+		return strings.Join(each(row, OneLine), "\t")
+	})
+	b.WriteString(tabulate(width, strings.Join(heading, "\t"), rows))
 }
 
 // sizeText returns the size of a release, or "-" if it is unknown.

@@ -21,7 +21,7 @@ func Replaced(all []admission.ReplacedCatalog) string {
 			fmt.Fprintf(&b, "    not compared: %s\n", r.Problem)
 		}
 		for _, s := range r.Stranded {
-			fmt.Fprintf(&b, "    %s: %s\n", outcome(s.Outcome), s)
+			fmt.Fprintf(&b, "    %s: %s\n", outcomes[s.Outcome], s)
 			writeFixes(&b, "      ", s.Fixes)
 		}
 		if r.OlderSource != nil {

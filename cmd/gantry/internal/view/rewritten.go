@@ -35,20 +35,10 @@ func writeConverted(b *strings.Builder, p *plan.Plan) {
 			lost[img.NamedBy] = append(lost[img.NamedBy], line)
 		}
 	}
-	writeLines(b, "Converted to the media types of "+FormatName(p.Format), converted)
+	paragraph(b, "Converted to the media types of "+FormatName(p.Format), converted)
 	for _, by := range slices.Sorted(maps.Keys(lost)) {
-		writeLines(b, "Converted to the media types of "+FormatName(p.Format)+", but clusters do not find them, because they request the digests of the originals (named by "+by+")", lost[by])
+		paragraph(b, "Converted to the media types of "+FormatName(p.Format)+", but clusters do not find them, because they request the digests of the originals (named by "+by+")", lost[by])
 	}
-}
-
-// writeLines writes a list with a title, and an empty line after it.
-func writeLines(b *strings.Builder, title string, lines []string) {
-	if len(lines) == 0 {
-		return
-	}
-	b.WriteString(title + "\n")
-	List(b, lines)
-	b.WriteByte('\n')
 }
 
 // writeRewritten writes which images get smaller indexes, and which keep their digests, by the reason. With
@@ -75,9 +65,9 @@ func writeRewritten(b *strings.Builder, p *plan.Plan) {
 			kept[img.NotRewritten] = append(kept[img.NotRewritten], line)
 		}
 	}
-	writeLines(b, "Smaller indexes, with the selected platforms", rewritten)
+	paragraph(b, "Smaller indexes, with the selected platforms", rewritten)
 	slices.Sort(reasons)
 	for _, why := range reasons {
-		writeLines(b, "Not rewritten, so mirrored with all platforms: "+why, kept[why])
+		paragraph(b, "Not rewritten, so mirrored with all platforms: "+why, kept[why])
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/mirror/repositories"
 	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/registry"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 	"github.com/gantry-mirror/gantry/plan/cluster"
 )
@@ -121,7 +121,7 @@ func TestPrunedTexts(t *testing.T) {
 			{"repository": "a/c", "digest": "sha256:cc", "step": 1, "bytes": 1, "lastWantedBy": {"imageSet": "edge"}}],
 		"tags": [{"repository": "a/d", "tag": "old", "digest": "sha256:dd", "lastWantedBy": {"imageSet": "ops"}}], "kept": [{"repository": "a/e", "tag": "v1", "reason": "a cluster runs it"}]}`
 	failures := as(func(r *prune.Report) string { return strings.Join(DeletionFailures(r), "\n") })
-	prepared := as(func(r *registry.PreparedRegistry) string { return PreparedRegistry(r, false) })
+	prepared := as(func(r *repositories.Prepared) string { return PreparedRegistry(r, false) })
 	checkRendered(t, []rendered{
 		{"nothing", `{"plan": {"mirror": "docker://m/site"}}`, as(Pruned), "Nothing to delete: everything that the records of docker://m/site list is needed.\n"},
 		{"a plan", `{"plan": ` + deletions + `, "imageSets": ["edge", "ops"], "saved": "/plan.json", "forgotten": {"name": "old"}}`, as(Pruned), `To delete from docker://m/site:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/archive/serve"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
 
@@ -38,19 +39,11 @@ func NewServed(s serve.Serving) *Served {
 func NotServed(images *airgap.ServableImages) []string {
 	more := ""
 	if len(images.Withheld) > 0 {
-		var names []string
-		for _, w := range images.Withheld {
-			names = append(names, w.String())
-		}
-		more = ", and neither are these, which name them: " + strings.Join(names, ", ")
+		more = ", and neither are these, which name them: " + strings.Join(each(images.Withheld, plan.Publishable.String), ", ")
 	}
 	var lines []string
 	if n := len(images.Missing); n > 0 {
-		them := "them"
-		if n == 1 {
-			them = "it"
-		}
-		lines = append(lines, fmt.Sprintf("%s not served, because the source did not have %s when the archive was planned%s", Number(n, "image is", "images are"), them, more))
+		lines = append(lines, fmt.Sprintf("%s not served, because the source did not have %s when the archive was planned%s", Number(n, "image is", "images are"), plural(n, "it", "them"), more))
 		more = ""
 	}
 	if n := len(images.Incomplete); n > 0 {

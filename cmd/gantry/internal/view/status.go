@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -19,13 +20,7 @@ func Status(s *workspace.StatusReport, width int) string {
 	t := newTable(&b, width)
 	fmt.Fprintln(t, "DESTINATION\tCONFIGURATION\tLAST RUN\tPLAN\tRESULT")
 	for _, r := range s.Runs {
-		destination, name, at := r.Destination, r.Name, "-"
-		if destination == "" {
-			destination = r.Mirror
-		}
-		if name == "" {
-			name = "-"
-		}
+		destination, name, at := cmp.Or(r.Destination, r.Mirror), cmp.Or(r.Name, "-"), "-"
 		if !r.Started.IsZero() {
 			at = r.Started.UTC().Format(time.RFC3339)
 		}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -27,6 +28,17 @@ type table struct {
 }
 
 func newTable(out io.Writer, width int) *table { return &table{out: out, width: width} }
+
+// tabulate returns a table with titles for a screen of this width; 0 is no limit. Cells are separated by tabs.
+func tabulate(width int, titles string, rows []string) string {
+	var b strings.Builder
+	t := newTable(&b, width)
+	for _, row := range append([]string{titles}, rows...) {
+		fmt.Fprintln(t, row)
+	}
+	_ = t.Flush() // into memory
+	return Trimmed(b.String())
+}
 
 // Write adds text.
 func (t *table) Write(p []byte) (int, error) { return t.text.Write(p) }

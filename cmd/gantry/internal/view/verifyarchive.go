@@ -39,12 +39,7 @@ func VerifiedArchive(r *verify.VerifiedArchive) string {
 			b.WriteString(" (another copy is intact)")
 		}
 		b.WriteString("\n")
-		if len(d.Breaks) > 0 {
-			b.WriteString("    breaks\n")
-			var names strings.Builder
-			List(&names, d.Breaks)
-			b.WriteString(strings.ReplaceAll("    "+strings.TrimSuffix(names.String(), "\n"), "\n", "\n    ") + "\n")
-		}
+		writeBreaks(&b, d.Breaks)
 	}
 	switch {
 	case r.Intact():
@@ -62,17 +57,21 @@ func VerifiedArchive(r *verify.VerifiedArchive) string {
 	return b.String()
 }
 
+// writeBreaks writes the images that damage breaks.
+func writeBreaks(b *strings.Builder, images []string) {
+	var text strings.Builder
+	if section(&text, "breaks", images); len(images) > 0 {
+		b.WriteString(strings.ReplaceAll("    "+strings.TrimSuffix(text.String(), "\n"), "\n", "\n    ") + "\n")
+	}
+}
+
 // writeUnread writes which sets were not read: those that are missing, and those that are not needed.
 func writeUnread(b *strings.Builder, r *verify.VerifiedArchive) {
 	b.WriteString(earlierText(r.Earlier))
 	if len(r.Unread) == 0 {
 		return
 	}
-	var names []string
-	for _, n := range r.Unread {
-		names = append(names, strconv.Itoa(n))
-	}
-	fmt.Fprintf(b, "Not read: sequence %s; the newest archive does not build on it, as far as the archives between them are present.\n", strings.Join(names, ", "))
+	fmt.Fprintf(b, "Not read: sequence %s; the newest archive does not build on it, as far as the archives between them are present.\n", strings.Join(each(r.Unread, strconv.Itoa), ", "))
 }
 
 // earlierText returns what is in earlier sets whose folders were not named.
@@ -80,22 +79,18 @@ func earlierText(e *airgap.EarlierSets) string {
 	if e == nil {
 		return ""
 	}
-	var names []string
-	for _, n := range e.Sequences {
-		names = append(names, strconv.Itoa(n))
-	}
 	what := "the content that it omits is there, its plan included"
 	if !e.Plan {
-		what = fmt.Sprintf("%s (%s) of its images%s there", Number(e.Content, "blob or manifest", "blobs and manifests"), progress.Bytes(e.Bytes), isAre(e.Content))
+		what = fmt.Sprintf("%s (%s) of its images%s there", Number(e.Content, "blob or manifest", "blobs and manifests"), progress.Bytes(e.Bytes), plural(e.Content, " is", " are"))
 		bases := fmt.Sprintf("%s (%s) that deltas are based on", Number(e.Bases, "blob", "blobs"), progress.Bytes(e.BaseBytes))
 		switch {
 		case e.Bases > 0 && e.Content > 0:
-			what = strings.TrimSuffix(what, isAre(e.Content)+" there") + " and " + bases + " are there"
+			what = strings.TrimSuffix(what, plural(e.Content, " is", " are")+" there") + " and " + bases + " are there"
 		case e.Bases > 0:
-			what = bases + isAre(e.Bases) + " there"
+			what = bases + plural(e.Bases, " is", " are") + " there"
 		}
 	}
-	return fmt.Sprintf("It builds on sequence %s, whose folder was not named: %s.\n", strings.Join(names, ", "), what)
+	return fmt.Sprintf("It builds on sequence %s, whose folder was not named: %s.\n", strings.Join(each(e.Sequences, strconv.Itoa), ", "), what)
 }
 
 // writeVerifiedProgram writes what is known of a program beside an archive.

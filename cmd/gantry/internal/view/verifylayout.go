@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/verify"
+	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
@@ -22,21 +23,10 @@ func VerifiedLayout(r *verify.VerifiedLayout) string {
 		fmt.Fprintf(&b, "  %s: %s\n", d.File, d.Problem)
 		if len(d.Images) == 0 {
 			b.WriteString("    no image uses it\n")
-			continue
 		}
-		b.WriteString("    breaks\n")
-		var names strings.Builder
-		List(&names, d.Images)
-		b.WriteString(strings.ReplaceAll("    "+strings.TrimSuffix(names.String(), "\n"), "\n", "\n    ") + "\n")
+		writeBreaks(&b, d.Images)
 	}
-	if len(r.Missing) > 0 {
-		fmt.Fprintf(&b, "Missing in %s\n", r.Layout)
-		var lines []string
-		for _, l := range r.Missing {
-			lines = append(lines, plan.SourceText(l.Source)+"\n      "+l.Problem)
-		}
-		List(&b, lines)
-	}
+	section(&b, "Missing in "+r.Layout, each(r.Missing, func(m mirror.MissingImage) string { return plan.SourceText(m.Source) + "\n      " + m.Problem }))
 	if n := len(r.Broken); n > 0 {
 		fmt.Fprintf(&b, "%d of %d images are broken.\n", n, r.Images)
 	}

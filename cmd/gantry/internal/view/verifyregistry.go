@@ -34,7 +34,7 @@ func VerifiedRegistry(r *verify.VerifiedRegistry) string {
 		}
 		b.WriteString(".\n")
 	}
-	writeVerified(&b, r.Verified)
+	b.WriteString(VerifiedSignatures(r.Verified))
 	writeRefused(&b, r.Refused)
 	writeVerifiedResources(&b, r.Resources)
 	return b.String()
@@ -42,8 +42,7 @@ func VerifiedRegistry(r *verify.VerifiedRegistry) string {
 
 // writeMissing writes the images that are missing at the mirror, with what needs them.
 func writeMissing(b *strings.Builder, r *verify.VerifiedRegistry) {
-	fmt.Fprintf(b, "Missing at %s\n", r.Destination)
-	List(b, missingLines(r.Missing, func(repository string) string { return r.Names[repository].Name() }))
+	section(b, "Missing at "+r.Destination, missingLines(r.Missing, func(repository string) string { return r.Names[repository].Name() }))
 }
 
 // missingLines returns images that are missing at a mirror, with what needs them. nameOf returns the
@@ -70,11 +69,7 @@ func missingLines(missing []mirror.MissingImage, nameOf func(string) string) []s
 
 // writeMissingBefore writes what a repair found.
 func writeMissingBefore(b *strings.Builder, missing []mirror.MissingImage) {
-	if len(missing) == 0 {
-		return
-	}
-	b.WriteString("Missing before the repair\n")
-	List(b, missingLines(missing, func(repository string) string { return repository }))
+	section(b, "Missing before the repair", missingLines(missing, func(repository string) string { return repository }))
 }
 
 // writeVerifiedResources writes what was found about the cluster resources.
@@ -86,13 +81,9 @@ func writeVerifiedResources(b *strings.Builder, r *verify.VerifiedResources) {
 	case len(r.Problems) == 0:
 		fmt.Fprintf(b, "The %d cluster resources in %s lead to content of the mirror.\n", r.Files, r.Dir)
 	default:
-		fmt.Fprintf(b, "Problems in the cluster resources in %s\n", r.Dir)
-		List(b, resourceLines(r.Problems))
+		section(b, "Problems in the cluster resources in "+r.Dir, resourceLines(r.Problems))
 	}
-	if len(r.Unchecked) > 0 {
-		b.WriteString("Not checked\n")
-		List(b, resourceLines(r.Unchecked))
-	}
+	section(b, "Not checked", resourceLines(r.Unchecked))
 }
 
 func resourceLines(all []verify.ResourceProblem) (lines []string) {
@@ -110,13 +101,5 @@ func resourceLines(all []verify.ResourceProblem) (lines []string) {
 
 // writeRefused writes the images that the signature policy does not accept.
 func writeRefused(b *strings.Builder, all []trust.RefusedImage) {
-	if len(all) == 0 {
-		return
-	}
-	b.WriteString("Refused by the signature policy\n")
-	var lines []string
-	for _, r := range all {
-		lines = append(lines, plan.SourceText(r.Source)+"\n      "+r.Reason)
-	}
-	List(b, lines)
+	section(b, "Refused by the signature policy", each(all, func(r trust.RefusedImage) string { return plan.SourceText(r.Source) + "\n      " + r.Reason }))
 }

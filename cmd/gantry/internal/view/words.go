@@ -33,6 +33,37 @@ func List(b *strings.Builder, lines []string) {
 	}
 }
 
+// section writes lines with a title, if there are any.
+func section(b *strings.Builder, title string, lines []string) {
+	if len(lines) > 0 {
+		b.WriteString(title + "\n")
+		List(b, lines)
+	}
+}
+
+// paragraph is section with an empty line after it.
+func paragraph(b *strings.Builder, title string, lines []string) {
+	if section(b, title, lines); len(lines) > 0 {
+		b.WriteByte('\n')
+	}
+}
+
+// each returns a text for each element of a list.
+func each[T any](list []T, text func(T) string) (texts []string) {
+	for _, x := range list {
+		texts = append(texts, text(x))
+	}
+	return texts
+}
+
+// plural returns the word for a number.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
 // Number returns a number with its noun: "1 image" or "2 images".
 func Number[N int | int64](n N, one, many string) string {
 	if n == 1 {

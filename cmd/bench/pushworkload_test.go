@@ -1,4 +1,4 @@
-package registrytest
+package main
 
 import (
 	"context"
@@ -7,36 +7,38 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
 // TestPushWorkload checks that everything that the catalog of a workload names can be pulled, and
 // that the same shape gives the same bytes.
 func TestPushWorkload(t *testing.T) {
 	t.Parallel()
-	shape := Shape{
-		Packages: 2, Bundles: 3, Operands: 3, Bases: 2, LayersLeast: 3, LayersMost: 6,
-		BaseSize: 20_000, LayerSize: 5_000, Indexes: 40, Signed: 50, Changed: 60,
+	shape := shape{
+		packages: 2, bundles: 3, operands: 3, bases: 2, layersLeast: 3, layersMost: 6,
+		baseSize: 20_000, layerSize: 5_000, indexes: 40, signed: 50, changed: 60,
 	}
-	push := func(ctx context.Context) (*Client, []Placed) {
-		s := httptest.NewServer(Memory())
+	pushed := func(ctx context.Context) (*registrytest.Client, []item) {
+		s := httptest.NewServer(registrytest.Memory())
 		t.Cleanup(s.Close)
-		c := NewClient(strings.TrimPrefix(s.URL, "http://"))
-		placed, err := PushWorkload(ctx, c, "registry.example.com", shape)
+		c := registrytest.NewClient(strings.TrimPrefix(s.URL, "http://"))
+		placed, err := push(ctx, c, "registry.example.com", shape)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c, placed
 	}
-	c, placed := push(t.Context())
+	c, placed := pushed(t.Context())
 	kinds := map[string]int{}
 	for _, p := range placed {
-		kinds[p.Kind]++
-		pulled, err := c.Pull(t.Context(), p.Repository, p.Tag)
+		kinds[p.kind]++
+		pulled, err := c.Pull(t.Context(), p.repository, p.tag)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if pulled.Digest != p.Digest {
-			t.Errorf("%s:%s is %s, listed as %s", p.Repository, p.Tag, pulled.Digest, p.Digest)
+		if pulled.Digest != p.digest {
+			t.Errorf("%s:%s is %s, listed as %s", p.repository, p.tag, pulled.Digest, p.digest)
 		}
 	}
 	if kinds["catalog"] != 1 || kinds["bundle"] != 6 {
@@ -54,8 +56,8 @@ func TestPushWorkload(t *testing.T) {
 	if want := kinds["bundle"] + kinds["related"] + kinds["index"]; len(v.Images) != want {
 		t.Errorf("the catalog names %d images, want the %d that were pushed", len(v.Images), want)
 	}
-	_, again := push(t.Context())
-	if diff := cmp.Diff(placed, again); diff != "" {
+	_, again := pushed(t.Context())
+	if diff := cmp.Diff(placed, again, cmp.AllowUnexported(item{})); diff != "" {
 		t.Errorf("another time (-first +second):\n%s", diff)
 	}
 }

@@ -1,56 +1,48 @@
-package registrytest
+package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"testing/fstest"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/static"
-	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// A Shape is the size of a workload: an operator catalog with all images that it names, which share
+// A shape is the size of a workload: an operator catalog with all images that it names, which share
 // layers like real ones.
-type Shape struct {
-	Packages int
-	Bundles  int // per package, in one channel
-	Operands int // per bundle, each in its own repository
-	Bases    int // bases of two layers that operands are built on
+type shape struct {
+	packages int
+	bundles  int // per package, in one channel
+	operands int // per bundle, each in its own repository
+	bases    int // bases of two layers that operands are built on
 
-	LayersLeast, LayersMost int // of an operand, including its base
-	// BaseSize and LayerSize are mean sizes in bytes. Sizes range from an eighth of the mean to
+	layersLeast, layersMost int // of an operand, including its base
+	// baseSize and layerSize are mean sizes in bytes. Sizes range from an eighth of the mean to
 	// more than three times the mean.
-	BaseSize, LayerSize int
+	baseSize, layerSize int
 
 	// Percentages: of operands that are indexes of two or more platforms, of operands that are
 	// signed, and of operands whose image differs from that in the previous bundle.
-	Indexes, Signed, Changed int
-}
-
-// A Placed is a tag of a workload and its content.
-type Placed struct {
-	Repository, Tag string
-	Digest          digest.Digest
-	Kind            string // "catalog", "bundle", "related", "index" or "sig"
+	indexes, signed, changed int
 }
 
 // workloadPlatforms are the platforms of operand indexes, in this order.
 var workloadPlatforms = []string{"amd64", "arm64", "ppc64le", "s390x"}
 
-// PushWorkload makes a workload of the shape and pushes it to a registry. The catalog names its
+// push makes a workload of the shape and pushes it to a registry. The catalog names its
 // images at host, which is the registry's address for clients. The result lists the tags in an
 // order that depends only on the shape, the catalog last. Operands are made one by one, so that
 // only a few are in memory.
-func PushWorkload(ctx context.Context, c *Client, host string, s Shape) ([]Placed, error) {
+func push(ctx context.Context, c *registrytest.Client, host string, s shape) ([]item, error) {
 	catalog := fstest.MapFS{}
-	packages := make([]workloadPackage, s.Packages)
+	packages := make([]workloadPackage, s.packages)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(4)
 	for i := range packages {
@@ -61,7 +53,7 @@ func PushWorkload(ctx context.Context, c *Client, host string, s Shape) ([]Place
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	var all []Placed
+	var all []item
 	for _, p := range packages {
 		text, err := p.catalog()
 		if err != nil {
@@ -70,22 +62,22 @@ func PushWorkload(ctx context.Context, c *Client, host string, s Shape) ([]Place
 		catalog[p.name+"/catalog.json"] = &fstest.MapFile{Data: text, Mode: 0o644}
 		all = append(all, p.placed...)
 	}
-	img, err := CatalogImage(catalog)
+	img, err := registrytest.CatalogImage(catalog)
 	if err != nil {
 		return nil, err
 	}
 	d, err := c.Push(ctx, "catalog/operators", "v1", img)
-	return append(all, Placed{Repository: "catalog/operators", Tag: "v1", Digest: d, Kind: "catalog"}), err
+	return append(all, item{"catalog/operators", d, "v1", catalogKind}), err
 }
 
 // A workloadPackage pushes one package's images, one after the other: registries before version 3
 // lose content if two clients push to one repository at the same time.
 type workloadPackage struct {
-	client    *Client
+	client    *registrytest.Client
 	host      string
-	shape     Shape
+	shape     shape
 	name, org string
-	placed    []Placed
+	placed    []item
 	bundles   []workloadBundle
 }
 
@@ -96,11 +88,11 @@ type workloadBundle struct {
 }
 
 func (p *workloadPackage) push(ctx context.Context) error {
-	for b := range p.shape.Bundles {
+	for b := range p.shape.bundles {
 		bundle := workloadBundle{version: fmt.Sprintf("1.%d.0", b)}
-		for i := range p.shape.Operands {
+		for i := range p.shape.operands {
 			seed := fmt.Sprintf("%s operand %d version %d", p.name, i, b)
-			if b > 0 && newRand(seed).IntN(100) >= p.shape.Changed {
+			if b > 0 && newRand(seed).IntN(100) >= p.shape.changed {
 				bundle.operands = append(bundle.operands, p.bundles[b-1].operands[i])
 				continue
 			}
@@ -110,7 +102,7 @@ func (p *workloadPackage) push(ctx context.Context) error {
 			}
 			bundle.operands = append(bundle.operands, fmt.Sprintf("%s/%s@%s", p.host, p.repository(i), d))
 		}
-		img, err := BundleImage(p.name, bundle.version)
+		img, err := registrytest.BundleImage(p.name, bundle.version)
 		if err != nil {
 			return err
 		}
@@ -129,9 +121,9 @@ func (p *workloadPackage) repository(operand int) string {
 	return fmt.Sprintf("%s/%s-operand%d", p.org, p.name, operand)
 }
 
-func (p *workloadPackage) put(ctx context.Context, repository, tag, kind string, content Content) (digest.Digest, error) {
+func (p *workloadPackage) put(ctx context.Context, repository, tag, kind string, content registrytest.Content) (digest.Digest, error) {
 	d, err := p.client.Push(ctx, repository, tag, content)
-	p.placed = append(p.placed, Placed{Repository: repository, Tag: tag, Digest: d, Kind: kind})
+	p.placed = append(p.placed, item{repository, d, tag, kind})
 	return d, err
 }
 
@@ -139,48 +131,44 @@ func (p *workloadPackage) put(ctx context.Context, repository, tag, kind string,
 func (p *workloadPackage) pushOperand(ctx context.Context, operand, version int) (digest.Digest, error) {
 	repository, tag := p.repository(operand), fmt.Sprintf("v1.%d.0", version)
 	r := newRand(repository)
-	architectures, oci, signed := workloadPlatforms[:1], r.IntN(10) < 3, r.IntN(100) < p.shape.Signed
+	architectures, oci, signed := workloadPlatforms[:1], r.IntN(10) < 3, r.IntN(100) < p.shape.signed
 	kind := "related"
-	if r.IntN(100) < p.shape.Indexes {
+	if r.IntN(100) < p.shape.indexes {
 		architectures, kind = workloadPlatforms[:2+r.IntN(3)], "index"
 	}
-	var content Content
-	var idx v1.ImageIndex = empty.Index
-	if !oci {
-		idx = mutate.IndexMediaType(idx, types.DockerManifestList)
-	}
+	var images []v1.Image
 	var subjects []digest.Digest
 	for _, architecture := range architectures {
-		platform := v1.Platform{OS: "linux", Architecture: architecture}
-		img, err := p.operand(operand, version, platform, oci)
+		img, err := p.operand(operand, version, v1.Platform{OS: "linux", Architecture: architecture}, oci)
 		if err != nil {
 			return "", err
 		}
-		content = img
-		if kind == "index" {
-			h, err := img.Digest()
-			if err != nil {
-				return "", err
-			}
-			subjects = append(subjects, digest.Digest(h.String()))
-			idx = mutate.AppendManifests(idx, mutate.IndexAddendum{Add: child{img}, Descriptor: v1.Descriptor{Platform: &platform}})
+		h, err := img.Digest()
+		if err != nil {
+			return "", err
 		}
+		images, subjects = append(images, img), append(subjects, digest.Digest(h.String()))
 	}
+	var content registrytest.Content = images[0]
 	if kind == "index" {
+		idx, err := registrytest.ImageIndex(oci, images...)
+		if err != nil {
+			return "", err
+		}
 		content = idx
+	} else {
+		subjects = nil
 	}
 	d, err := p.put(ctx, repository, tag, kind, content)
 	if err != nil || !signed {
 		return d, err
 	}
 	for _, subject := range append(subjects, d) {
-		sig, err := signature(repository, subject)
+		sig, err := p.client.PushSignature(ctx, repository, subject, ".sig", "")
 		if err != nil {
 			return "", err
 		}
-		if _, err := p.put(ctx, repository, "sha256-"+subject.Encoded()+".sig", "sig", sig); err != nil {
-			return "", err
-		}
+		p.placed = append(p.placed, item{repository, sig, "sha256-" + subject.Encoded() + ".sig", "sig"})
 	}
 	return d, nil
 }
@@ -190,14 +178,13 @@ func (p *workloadPackage) pushOperand(ctx context.Context, operand, version int)
 func (p *workloadPackage) operand(operand, version int, platform v1.Platform, oci bool) (v1.Image, error) {
 	repository, architecture := p.repository(operand), platform.Architecture
 	r := newRand(repository + " layers")
-	base := fmt.Sprintf("workload base %d %s", r.IntN(p.shape.Bases), architecture)
-	count := p.shape.LayersLeast + r.IntN(p.shape.LayersMost-p.shape.LayersLeast+1)
+	base := fmt.Sprintf("workload base %d %s", r.IntN(p.shape.bases), architecture)
+	count := p.shape.layersLeast + r.IntN(p.shape.layersMost-p.shape.layersLeast+1)
 	staying := 2 + r.IntN(3)
-	type part struct {
-		seed string
-		mean int
+	layer := func(seed string, mean int) registrytest.RandomLayer {
+		return registrytest.RandomLayer{Seed: seed, Size: spread(newRand(seed), mean)}
 	}
-	parts := []part{{base + " system", p.shape.BaseSize * 3 / 2}, {base + " runtime", p.shape.BaseSize / 2}}
+	layers := []registrytest.RandomLayer{layer(base+" system", p.shape.baseSize*3/2), layer(base+" runtime", p.shape.baseSize/2)}
 	for i := 2; i < count; i++ {
 		seed := fmt.Sprintf("%s %s layer %d", repository, architecture, i)
 		switch {
@@ -206,21 +193,15 @@ func (p *workloadPackage) operand(operand, version int, platform v1.Platform, oc
 		case i >= staying:
 			seed += fmt.Sprintf(" version %d", version)
 		}
-		parts = append(parts, part{seed, p.shape.LayerSize})
+		layers = append(layers, layer(seed, p.shape.layerSize))
 	}
-	var layers []*layer
-	for _, part := range parts {
-		l, err := randomLayer(part.seed, spread(newRand(part.seed), part.mean))
-		if err != nil {
-			return nil, err
-		}
-		layers = append(layers, l)
-	}
-	return assemble(platform, oci, v1.Config{
+	return registrytest.LayeredImage(platform, oci, v1.Config{
 		Entrypoint: []string{"/usr/bin/manager"},
 		Labels:     map[string]string{"name": repository, "version": fmt.Sprintf("1.%d.0", version)},
 	}, layers...)
 }
+
+func newRand(seed string) *rand.Rand { return rand.New(rand.NewChaCha8(sha256.Sum256([]byte(seed)))) }
 
 // spread chooses a random size around a mean with the distribution of real layers: most are
 // smaller, a few much larger.
@@ -228,16 +209,6 @@ func spread(r *rand.Rand, mean int) int {
 	sixteenths := []int{2, 4, 4, 8, 8, 12, 16, 20, 32, 54} // their mean is 16
 	size := mean * sixteenths[r.IntN(len(sixteenths))] / 16
 	return max(2048, size-size/16+r.IntN(size/8+1))
-}
-
-// signature makes an image like cosign's signatures of a subject. Its signature is not valid.
-func signature(repository string, subject digest.Digest) (v1.Image, error) {
-	payload := fmt.Sprintf(`{"critical":{"identity":{"docker-reference":%q},"image":{"docker-manifest-digest":%q},"type":"cosign container image signature"},"optional":null}`, repository, subject)
-	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	return mutate.Append(img, mutate.Addendum{
-		Layer:       static.NewLayer([]byte(payload), "application/vnd.dev.cosign.simplesigning.v1+json"),
-		Annotations: map[string]string{"dev.cosignproject.cosign/signature": digest.FromString(payload).Encoded()},
-	})
 }
 
 // catalog returns the package as a file-based catalog.
