@@ -185,13 +185,13 @@ func TestReads(t *testing.T) {
 			t.Errorf("%s was read", file)
 		}
 	}
-	d, size, mode, err := Downloads{}.LocalFile(t.Context(), small)
+	d, size, mode, err := LocalFiles{}.LocalFile(t.Context(), small)
 	if err != nil || d != digest.FromString("text") || size != 4 || mode.Perm() != 0o600 {
 		t.Errorf("%s, %d bytes, mode %o, %v", d, size, mode, err)
 	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, _, err := (Downloads{}).LocalFile(canceled, small); !errors.Is(err, context.Canceled) {
+	if _, _, _, err := (LocalFiles{}).LocalFile(canceled, small); !errors.Is(err, context.Canceled) {
 		t.Errorf("after cancellation: %v", err)
 	}
 }
@@ -236,7 +236,6 @@ func TestNothingSet(t *testing.T) {
 	e.Noticef("x %d", 1)
 	e.Warnf("x")
 	Show(e.Observer, "copying", func() progress.Reading { t.Error("progress without an observer"); return progress.Reading{} })()
-	Opened(e.Observer, nil)
 	e.Logger().Info("x")
 	if Retries(e.Hosts()) != 0 || len(e.Hosts()) != 0 {
 		t.Error("requests before a client")

@@ -18,7 +18,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/site"
-	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -125,19 +124,14 @@ func TestLayoutReader(t *testing.T) {
 	}
 }
 
-// TestOpenMirror opens a mirror, which does not read from its sources, and nothing else.
+// TestOpenMirror opens a mirror, and nothing else.
 func TestOpenMirror(t *testing.T) {
 	t.Parallel()
 	s := mirrortest.New(t, registrytest.Options{})
-	session, err := workspace.OpenSession(s.Env, s.Workspace())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.Release()
-	if r, err := site.OpenMirror(session, s.Docker("site")); err != nil || !r.Offline || r.String() != s.Docker("site") {
+	if r, err := site.OpenMirror(s.Env, s.Docker("site"), site.DestinationOptions{}); err != nil || r.String() != s.Docker("site") {
 		t.Errorf("%+v, %v", r, err)
 	}
-	_, err = site.OpenMirror(session, s.Archive("disk"))
+	_, err := site.OpenMirror(s.Env, s.Archive("disk"), site.DestinationOptions{})
 	mirrortest.Refused(t, err, advice.Input, "docker://HOST[:PORT][/PREFIX]")
 	runs := []state.Run{{Mirror: "b", Destination: "docker://b"}, {Destination: "file:///disk"}, {Mirror: "a", Destination: "docker://a"}, {Mirror: "b", Destination: "docker://b"}}
 	if got := site.MirrorsOf(runs); !slices.Equal(got, []string{"docker://a", "docker://b"}) {
