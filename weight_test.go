@@ -21,8 +21,8 @@ import (
 
 // The limits keep the project from growing. Lower them when code was removed. Raise one only with a reason in the commit.
 const (
-	maxCodeLines     = 147_000 // of the whole module without tests, generated files, blank lines and comments
-	maxTestLines     = 118_000 // counted in the same way
+	maxCodeLines     = 145_000 // of the whole module without tests, generated files, blank lines and comments
+	maxTestLines     = 108_000 // counted in the same way
 	maxRootFiles     = 8       // without tests
 	maxRootLines     = 1_500
 	maxPackages      = 34 // directly below pkg
