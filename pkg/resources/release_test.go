@@ -2,6 +2,7 @@ package resources
 
 import (
 	"bytes"
+	_ "crypto/sha512" // digests of tests
 	"encoding/json"
 	"regexp"
 	"slices"
