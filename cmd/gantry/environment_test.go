@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -252,20 +251,3 @@ func (w *fixture) waitFor(path string) {
 		}
 	}
 }
-
-// run runs a command line like main, and compares JSON that it prints with its schema.
-func run(args []string, stdout, stderr io.Writer) int {
-	if _, ok := jsonCommand(args); !ok {
-		return (&app{stdout: stdout, stderr: stderr}).run(args)
-	}
-	var printed bytes.Buffer
-	code := (&app{stdout: io.MultiWriter(stdout, &printed), stderr: stderr}).run(args)
-	if err := checkOutput(args, printed.Bytes()); err != nil {
-		_, _ = fmt.Fprintln(stderr, err)
-		return exitUndescribed
-	}
-	return code
-}
-
-// exitUndescribed is the exit status of tests whose output does not match its schema.
-const exitUndescribed = 99

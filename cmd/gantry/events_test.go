@@ -64,30 +64,13 @@ func TestMirrorWithEvents(t *testing.T) {
 		t.Fatalf("ended with %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 	names, of := readEvents(t, o.stderr)
+	checkFailedRun(w, of)
 	if last := len(names) - 1; names[0] != "start" || names[last-1] != "summary" && !slices.Contains(names, "summary") || names[last] != "end" {
 		t.Errorf("begins with %s, ends with %s", names[0], names[last])
 	}
 	if end := of["end"][0]; end.Code == nil || *end.Code != exitPartial || end.Error == nil || end.Error.Code != exitPartial || end.Error.Message == "" {
 		t.Errorf("end: %+v", end)
 	}
-	blobs, images := map[string]int{}, map[string]int{}
-	for _, e := range of["blob-ended"] {
-		if blobs[string(e.Result)]++; (e.Reason != "") != (string(e.Result) == `"failed"`) {
-			t.Errorf("%s with reason %q", e.Result, e.Reason)
-		}
-	}
-	for _, e := range of["image"] {
-		images[string(e.Result)]++
-	}
-	failed, held := images[`"failed"`], images[`"held"`]
-	if len(of["blob-started"]) == 0 || blobs[`"moved"`] == 0 || blobs[`"failed"`] == 0 || failed == 0 || held == 0 {
-		t.Errorf("blobs %v, images %v", blobs, images)
-	}
-	// Images that failed or are withheld are also in the file of --failures and in the last progress.
-	if written := w.read("failures.ndjson"); strings.Count(written, `{"kind":"image","source":`) != failed || strings.Count(written, `{"kind":"catalog"`) != held {
-		t.Errorf("%d images failed and %d catalogs are withheld, and --failures wrote\n%s", failed, held, written)
-	}
-	w.says(string(of["progress"][len(of["progress"])-1].Images), fmt.Sprintf(`"failed":%d`, failed), fmt.Sprintf(`"held":%d`, held))
 	var summary struct {
 		Report   struct{ Images int }
 		Transfer copying.Transfer
@@ -102,13 +85,7 @@ func TestMirrorWithEvents(t *testing.T) {
 		t.Errorf("%d log, %d message, %d progress", len(of["log"]), len(of["message"]), len(of["progress"]))
 	}
 
-	// If the flags are wrong, stderr contains only JSON.
-	for _, args := range [][]string{{"--quiet"}, {"--log-level", "loud"}, {"--no-such-flag"}} {
-		o := w.gantry(append([]string{"mirror", "--progress", "json", "-c", isc, w.docker("")}, args...)...)
-		if _, of := readEvents(t, o.stderr); o.code != exitUsage || len(of["end"]) != 1 || *of["end"][0].Code != exitUsage {
-			t.Errorf("%v: ended with %d\n%s", args, o.code, o.stderr)
-		}
-	}
+	checkWrongFlags(w, isc)
 
 	// Copy what was missing, with the object on stdout.
 	w.source.Script()
@@ -125,5 +102,39 @@ func TestMirrorWithEvents(t *testing.T) {
 	o = w.must("mirror", "-c", isc, w.docker(""))
 	if !strings.HasPrefix(o.stdout, "Nothing to copy: all ") || strings.ContainsAny(o.stderr, "\r\x1b") || strings.Contains(o.stderr, "copying") {
 		t.Errorf("a run with nothing to do prints\n%s%q", o.stdout, o.stderr)
+	}
+}
+
+// checkFailedRun checks the events of blobs and images in a run that lacks some.
+func checkFailedRun(w *fixture, of map[string][]anEvent) {
+	w.t.Helper()
+	blobs, images := map[string]int{}, map[string]int{}
+	for _, e := range of["blob-ended"] {
+		if blobs[string(e.Result)]++; (e.Reason != "") != (string(e.Result) == `"failed"`) {
+			w.t.Errorf("%s with reason %q", e.Result, e.Reason)
+		}
+	}
+	for _, e := range of["image"] {
+		images[string(e.Result)]++
+	}
+	failed, held := images[`"failed"`], images[`"held"`]
+	if len(of["blob-started"]) == 0 || blobs[`"moved"`] == 0 || blobs[`"failed"`] == 0 || failed == 0 || held == 0 {
+		w.t.Errorf("blobs %v, images %v", blobs, images)
+	}
+	// Images that failed or are withheld are also in the file of --failures and in the last progress.
+	if written := w.read("failures.ndjson"); strings.Count(written, `{"kind":"image","source":`) != failed || strings.Count(written, `{"kind":"catalog"`) != held {
+		w.t.Errorf("%d images failed and %d catalogs are withheld, and --failures wrote\n%s", failed, held, written)
+	}
+	w.says(string(of["progress"][len(of["progress"])-1].Images), fmt.Sprintf(`"failed":%d`, failed), fmt.Sprintf(`"held":%d`, held))
+}
+
+// checkWrongFlags checks that stderr contains only JSON if flags are wrong.
+func checkWrongFlags(w *fixture, isc string) {
+	w.t.Helper()
+	for _, args := range [][]string{{"--quiet"}, {"--log-level", "loud"}, {"--no-such-flag"}} {
+		o := w.gantry(append([]string{"mirror", "--progress", "json", "-c", isc, w.docker("")}, args...)...)
+		if _, of := readEvents(w.t, o.stderr); o.code != exitUsage || len(of["end"]) != 1 || *of["end"][0].Code != exitUsage {
+			w.t.Errorf("%v: ended with %d\n%s", args, o.code, o.stderr)
+		}
 	}
 }

@@ -174,7 +174,7 @@ func parsePercentage(s string) (int, error) {
 }
 
 // emptyHints are the hints for flags that need a value. An unset variable of a script must not disable a check.
-var emptyHints = map[string]string{
+var emptyHints = map[string]string{ //nolint:gosec // no credentials: names of flags
 	gateFlag: "name a program, or leave it out", gatePlanFlag: "name a program, or leave it out",
 	policyFlag: "name a file, or leave it out", registriesDFlag: "name a file, or leave it out", cosignFlag: "name a file, or leave it out",
 	signKeyFlag: "name the file, or leave it out", allowedSignersFlag: "name the file, or leave it out", htpasswdFlag: "name the file, or leave it out",

@@ -14,7 +14,7 @@ import (
 // listReleasesFlags are the flags of gantry list releases.
 type listReleasesFlags struct {
 	releaseQuery
-	options        releases.ReleasesOptions
+	options        releases.ListOptions
 	arches, filter []string // two names of the same flag
 }
 

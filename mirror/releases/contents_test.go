@@ -233,7 +233,7 @@ func TestReleaseSizes(t *testing.T) {
 	planned := p.Planned(config)
 	sizes := func() (found []int64) {
 		t.Helper()
-		l, err := releases.Releases(t.Context(), releases.ReleasesOptions{Env: p.Env, Channel: "stable-4.20", ReleaseQuery: releases.ReleaseQuery{From: []string{"4.19.1"}}, Sizes: true})
+		l, err := releases.Releases(t.Context(), releases.ListOptions{Env: p.Env, Channel: "stable-4.20", ReleaseQuery: releases.ReleaseQuery{From: []string{"4.19.1"}}, Sizes: true})
 		if err != nil {
 			t.Fatal(err)
 		}

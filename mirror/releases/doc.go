@@ -3,7 +3,7 @@
 //
 // The three main types:
 //
-//   - ReleasesOptions and ReleaseList: which releases a channel has, which updates lead to one.
+//   - ListOptions and ReleaseList: which releases a channel has, which updates lead to one.
 //   - ReleaseInfo: the images, versions and gates of one release.
 //   - ToolOptions and ReleaseToolList: programs such as oc, extracted from the images of a release.
 //

@@ -16,10 +16,10 @@ import (
 	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
-// ReleasesOptions says what Releases lists: the channels of a version, the releases of a channel, those
+// ListOptions says what Releases lists: the channels of a version, the releases of a channel, those
 // that each version of From can be updated to, or the paths from From to To. Without any of these, it is
 // one channel of each minor version.
-type ReleasesOptions struct {
+type ListOptions struct {
 	Env *env.Env
 	ReleaseQuery
 	// Channel is the channel to list. It excludes Version and Channels.
@@ -64,7 +64,7 @@ type ListedRelease struct {
 	Channels []string `json:"channels,omitempty"`
 	Head     bool     `json:"head,omitempty"`
 	// Size is the number of bytes of the payload and all images that it names, shared content counted
-	// once. It is 0 without ReleasesOptions.Sizes, or if the payload cannot be read.
+	// once. It is 0 without ListOptions.Sizes, or if the payload cannot be read.
 	Size    int64    `json:"size,omitempty"`
 	Reached *Reached `json:"reached,omitempty"`
 }
@@ -80,7 +80,7 @@ type Reached struct {
 
 // Releases lists platform releases as the update service knows them. If there is no acceptable path to
 // To, it returns an error of kind Input, and the list with the best path, if any.
-func Releases(ctx context.Context, o ReleasesOptions) (*ReleaseList, error) {
+func Releases(ctx context.Context, o ListOptions) (*ReleaseList, error) {
 	e, done := o.Env.OrDefault()
 	defer done()
 	arches, err := o.parse()
@@ -133,7 +133,7 @@ func Releases(ctx context.Context, o ReleasesOptions) (*ReleaseList, error) {
 }
 
 // parse returns the architectures, or an error if options are missing or contradict each other.
-func (o *ReleasesOptions) parse() ([]release.Arch, error) {
+func (o *ListOptions) parse() ([]release.Arch, error) {
 	switch {
 	case o.Channel == "" && o.Version == "" && (o.Channels || o.Sizes || len(o.From) > 0 || o.To != "" || o.Product != "" && o.Product != release.OCP):
 		return nil, env.InputHint("give Options.Channel stable-4.20, or Options.Version 4.20 with Options.Channels to list the channels", "Options.Channel or Options.Version is required")

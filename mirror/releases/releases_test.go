@@ -67,38 +67,38 @@ func TestReleases(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		env  *env.Env
-		ask  releases.ReleasesOptions
+		ask  releases.ListOptions
 		want []string
 	}{
-		{"a channel", small, releases.ReleasesOptions{Channel: "stable-4.20"}, stable},
-		{"the stable channel of a version, as in oc mirror", small, releases.ReleasesOptions{Version: "4.20"}, stable},
-		{"updates with risks", small, releases.ReleasesOptions{Channel: "fast-4.20", Arch: []string{"amd64"}, ReleaseQuery: from("4.18.2")}, []string{
+		{"a channel", small, releases.ListOptions{Channel: "stable-4.20"}, stable},
+		{"the stable channel of a version, as in oc mirror", small, releases.ListOptions{Version: "4.20"}, stable},
+		{"updates with risks", small, releases.ListOptions{Channel: "fast-4.20", Arch: []string{"amd64"}, ReleaseQuery: from("4.18.2")}, []string{
 			"fast-4.20 amd64 4.20.2 6 4.18.2", "  4.20.2 head 2 hops, 0 risks, 0 always", "  4.20.1 2 hops, 0 risks, 0 always",
 			"  4.19.2 1 hops, 0 risks, 0 always", "  4.19.1 1 hops, 1 risks, 0 always",
 		}},
-		{"a release that is reached only through a risk of every cluster", risky, releases.ReleasesOptions{Channel: "stable-4.20", ReleaseQuery: from("4.19.1")}, []string{
+		{"a release that is reached only through a risk of every cluster", risky, releases.ListOptions{Channel: "stable-4.20", ReleaseQuery: from("4.19.1")}, []string{
 			"stable-4.20 amd64 4.20.1 5 4.19.1", "  4.20.1 head 1 hops, 1 risks, 1 always", "  4.19.2 1 hops, 0 risks, 0 always",
 		}},
-		{"channels", small, releases.ReleasesOptions{Version: "4.20", Channels: true, Arch: []string{"amd64", "multi"}}, []string{
+		{"channels", small, releases.ListOptions{Version: "4.20", Channels: true, Arch: []string{"amd64", "multi"}}, []string{
 			"stable-4.20 amd64 4.20.1 5", "stable-4.20 multi 4.20.1 1", "eus-4.20 amd64 4.20.2 5", "eus-4.20 multi 4.20.2 2",
 			"fast-4.20 amd64 4.20.2 6", "fast-4.20 multi 4.20.2 2",
 		}},
-		{"one channel", small, releases.ReleasesOptions{Version: "4.18", Channels: true}, []string{"stable-4.18 amd64 4.18.2 2"}},
-		{"a channel of each version", small, releases.ReleasesOptions{Arch: []string{"amd64", "multi"}}, []string{"stable-4.20 amd64 4.20.1 5", "stable-4.20 multi 4.20.1 1", "stable-4.18 amd64 4.18.2 2"}},
-		{"a version without a stable channel", unstable, releases.ReleasesOptions{}, []string{"eus-4.20 amd64 4.20.2 5", "stable-4.18 amd64 4.18.2 2"}},
-		{"several architectures", small, releases.ReleasesOptions{Channel: "eus-4.20", Arch: []string{"x86_64", "multi"}, ReleaseQuery: from("4.20.1")}, []string{
+		{"one channel", small, releases.ListOptions{Version: "4.18", Channels: true}, []string{"stable-4.18 amd64 4.18.2 2"}},
+		{"a channel of each version", small, releases.ListOptions{Arch: []string{"amd64", "multi"}}, []string{"stable-4.20 amd64 4.20.1 5", "stable-4.20 multi 4.20.1 1", "stable-4.18 amd64 4.18.2 2"}},
+		{"a version without a stable channel", unstable, releases.ListOptions{}, []string{"eus-4.20 amd64 4.20.2 5", "stable-4.18 amd64 4.18.2 2"}},
+		{"several architectures", small, releases.ListOptions{Channel: "eus-4.20", Arch: []string{"x86_64", "multi"}, ReleaseQuery: from("4.20.1")}, []string{
 			"eus-4.20 amd64 4.20.2 5 4.20.1", "  4.20.2 head 1 hops, 0 risks, 0 always",
 			"eus-4.20 multi 4.20.2 2 4.20.1", "  4.20.2 head 1 hops, 0 risks, 0 always",
 		}},
-		{"several versions", small, releases.ReleasesOptions{Channel: "fast-4.20", ReleaseQuery: from("4.19.2", "4.20.1")}, []string{
+		{"several versions", small, releases.ListOptions{Channel: "fast-4.20", ReleaseQuery: from("4.19.2", "4.20.1")}, []string{
 			"fast-4.20 amd64 4.20.2 6 4.19.2", "  4.20.2 head 1 hops, 0 risks, 0 always", "  4.20.1 1 hops, 0 risks, 0 always",
 			"fast-4.20 amd64 4.20.2 6 4.20.1", "  4.20.2 head 1 hops, 0 risks, 0 always",
 		}},
-		{"paths", small, releases.ReleasesOptions{Channel: "fast-4.20", ReleaseQuery: to("4.20.2", "4.18.1", "4.20.1")}, []string{
+		{"paths", small, releases.ListOptions{Channel: "fast-4.20", ReleaseQuery: to("4.20.2", "4.18.1", "4.20.1")}, []string{
 			"fast-4.20 amd64 4.20.2 6 4.18.1", "  4.18.1 -> 4.19.2", "  4.19.2 -> 4.20.2", "fast-4.20 amd64 4.20.2 6 4.20.1", "  4.20.1 -> 4.20.2",
 		}},
-		{"nothing to do", small, releases.ReleasesOptions{Channel: "stable-4.20", ReleaseQuery: to("4.20.1", "4.20.1")}, []string{"stable-4.20 amd64 4.20.1 5 4.20.1"}},
-		{"no updates", small, releases.ReleasesOptions{Channel: "stable-4.20", ReleaseQuery: from("4.20.1")}, []string{"stable-4.20 amd64 4.20.1 5 4.20.1"}},
+		{"nothing to do", small, releases.ListOptions{Channel: "stable-4.20", ReleaseQuery: to("4.20.1", "4.20.1")}, []string{"stable-4.20 amd64 4.20.1 5 4.20.1"}},
+		{"no updates", small, releases.ListOptions{Channel: "stable-4.20", ReleaseQuery: from("4.20.1")}, []string{"stable-4.20 amd64 4.20.1 5 4.20.1"}},
 	} {
 		service.ResetLog()
 		tc.ask.Env = tc.env
@@ -116,7 +116,7 @@ func TestReleases(t *testing.T) {
 func TestListedRelease(t *testing.T) {
 	t.Parallel()
 	e, service := mirrortest.UpdateService(t, releasetest.Small())
-	got, err := releases.Releases(t.Context(), releases.ReleasesOptions{Env: e, Channel: "fast-4.20", ReleaseQuery: releases.ReleaseQuery{From: []string{"4.18.2"}}})
+	got, err := releases.Releases(t.Context(), releases.ListOptions{Env: e, Channel: "fast-4.20", ReleaseQuery: releases.ReleaseQuery{From: []string{"4.18.2"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestReleasePathWithRisks(t *testing.T) {
 		{releases.ReleaseQuery{AcceptRisk: []string{"SlowPulls"}}, ""},
 	} {
 		tc.ask.From, tc.ask.To = []string{"4.19.1"}, "4.20.1"
-		got, err := releases.Releases(t.Context(), releases.ReleasesOptions{Env: e, Channel: "stable-4.20", ReleaseQuery: tc.ask})
+		got, err := releases.Releases(t.Context(), releases.ListOptions{Env: e, Channel: "stable-4.20", ReleaseQuery: tc.ask})
 		accepted := risk
 		if tc.refused == "" {
 			accepted.Accepted = true
@@ -174,7 +174,7 @@ func TestReleasePathWithRisks(t *testing.T) {
 
 	// A version that is refused does not hide the paths of others.
 	small, _ := mirrortest.UpdateService(t, releasetest.Small())
-	got, err := releases.Releases(t.Context(), releases.ReleasesOptions{Env: small, Channel: "fast-4.20", ReleaseQuery: releases.ReleaseQuery{From: []string{"4.20.1", "4.18.2"}, To: "4.19.2"}})
+	got, err := releases.Releases(t.Context(), releases.ListOptions{Env: small, Channel: "fast-4.20", ReleaseQuery: releases.ReleaseQuery{From: []string{"4.20.1", "4.18.2"}, To: "4.19.2"}})
 	mirrortest.Refused(t, err, advice.Input, "4.20.1 is newer than 4.19.2")
 	if diff := cmp.Diff([]string{"fast-4.20 amd64 4.20.2 6 4.20.1", "fast-4.20 amd64 4.20.2 6 4.18.2", "  4.18.2 -> 4.19.2"}, listed(got)); diff != "" {
 		t.Errorf("the other path (-want +got):\n%s", diff)
@@ -184,16 +184,16 @@ func TestReleasePathWithRisks(t *testing.T) {
 func TestReleasesRefused(t *testing.T) {
 	t.Parallel()
 	e, service := mirrortest.UpdateService(t, releasetest.Small())
-	stable := releases.ReleasesOptions{Channel: "stable-4.20"}
-	with := func(change func(*releases.ReleasesOptions)) releases.ReleasesOptions {
+	stable := releases.ListOptions{Channel: "stable-4.20"}
+	with := func(change func(*releases.ListOptions)) releases.ListOptions {
 		o := stable
 		change(&o)
 		return o
 	}
-	asked := func(q releases.ReleaseQuery) releases.ReleasesOptions {
-		return with(func(o *releases.ReleasesOptions) { o.ReleaseQuery = q })
+	asked := func(q releases.ReleaseQuery) releases.ListOptions {
+		return with(func(o *releases.ListOptions) { o.ReleaseQuery = q })
 	}
-	for want, o := range map[string]releases.ReleasesOptions{
+	for want, o := range map[string]releases.ListOptions{
 		"Channel or Options.Version":                                {Channels: true},
 		"give the minor version as 4.20":                            {Version: "4.20.1"},
 		"has no releases for amd64 at " + service.URL():             {Channel: "stable-4.2"},
@@ -203,13 +203,13 @@ func TestReleasesRefused(t *testing.T) {
 		`did you mean "stable-4.20"?`:                               {Channel: "stabel-4.20"},
 		"4.21":                                                      {Channel: "eus-4.21"},
 		"no channel has releases for amd64":                         {Version: "4.66", Channels: true},
-		"leave out one of them":                                     with(func(o *releases.ReleasesOptions) { o.Version = "4.20" }),
+		"leave out one of them":                                     with(func(o *releases.ListOptions) { o.Version = "4.20" }),
 		"the version that the cluster runs":                         asked(releases.ReleaseQuery{To: "4.20.1"}),
 		`From "4.20"`:                                               asked(releases.ReleaseQuery{From: []string{"4.20"}}),
 		"4.18.9 is not in channel stable-4.20 for amd64; it has 4.18.2 and 4.19.1": asked(releases.ReleaseQuery{From: []string{"4.18.9"}}),
 		"4.20.2 is not in channel stable-4.20 for amd64; channel eus-4.20 has it":  asked(releases.ReleaseQuery{From: []string{"4.18.1"}, To: "4.20.2"}),
 		"4.20.1 is newer than 4.18.1":       asked(releases.ReleaseQuery{From: []string{"4.20.1"}, To: "4.18.1"}),
-		"did you mean":                      with(func(o *releases.ReleasesOptions) { o.Arch = []string{"amd46"} }),
+		"did you mean":                      with(func(o *releases.ListOptions) { o.Arch = []string{"amd46"} }),
 		"give ocp or okd":                   asked(releases.ReleaseQuery{Product: "rhel"}),
 		"name a channel":                    {Version: "4.20", ReleaseQuery: releases.ReleaseQuery{Product: "okd"}},
 		"are for the releases of a channel": {Version: "4.20", Channels: true, ReleaseQuery: releases.ReleaseQuery{From: []string{"4.18.1"}}},
@@ -237,7 +237,7 @@ func TestConfiguredUpdateService(t *testing.T) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := releases.ReleasesOptions{Env: e, Channel: "stable-4.18", ReleaseQuery: releases.ReleaseQuery{Config: config}}
+	o := releases.ListOptions{Env: e, Channel: "stable-4.18", ReleaseQuery: releases.ReleaseQuery{Config: config}}
 	got, err := releases.Releases(t.Context(), o)
 	if diff := cmp.Diff([]string{"stable-4.18 amd64 4.18.2 2", "  4.18.2 head", "  4.18.1"}, listed(got)); err != nil || diff != "" {
 		t.Errorf("%v, %s", err, diff)

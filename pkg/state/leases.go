@@ -1,7 +1,5 @@
 package state
 
-import ()
-
 // leasesFile has the ID of the last lease of each mirror.
 const leasesFile = "leases.json"
 

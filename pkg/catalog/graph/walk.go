@@ -1,8 +1,9 @@
 package graph
 
 import (
-	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
 // Step returns the update that OLM makes automatically, false if it makes none.

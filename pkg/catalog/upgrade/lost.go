@@ -1,10 +1,11 @@
 package upgrade
 
 import (
+	"slices"
+
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
-	"slices"
 )
 
 // Lost returns the operators that reach the head of their channel in a catalog and do not in the one that replaces it,

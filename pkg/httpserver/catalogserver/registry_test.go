@@ -1,8 +1,6 @@
 package catalogserver_test
 
 import (
-	"io/fs"
-	"os"
 	"strings"
 	"testing"
 
@@ -153,24 +151,4 @@ package p: bundle w: `
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
-}
-
-// size returns the total size of the files in a folder in bytes.
-func size(t *testing.T, folder string) int64 {
-	t.Helper()
-	var total int64
-	err := fs.WalkDir(os.DirFS(folder), ".", func(_ string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := e.Info()
-		if err == nil {
-			total += info.Size()
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return total
 }
