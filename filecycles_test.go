@@ -18,6 +18,8 @@ import (
 	"testing/fstest"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // maxCycleFiles is how many files of a package may call each other in a circle. A file that many others call calls none
@@ -27,9 +29,7 @@ const maxCycleFiles = 5
 func TestFileCycles(t *testing.T) {
 	t.Parallel()
 	all, err := fileCycles(os.DirFS("."), maxCycleFiles)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, c := range all {
 		t.Errorf("%d files of %s call each other, and the limit is %d; move a function that one of them needs from another to the file above or below both: %s",
 			len(c.files), c.dir, maxCycleFiles, strings.Join(c.files, " "))

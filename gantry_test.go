@@ -18,6 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 	"github.com/gantry-mirror/gantry/plan/admission"
@@ -30,13 +31,9 @@ func TestConfigurations(t *testing.T) {
 	defer s.close()
 	file := s.path("imageset.yaml")
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	value, err := imageset.Parse(file, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	digests := map[string]string{}
 	for name, config := range map[string]gantry.Configuration{
 		"file": gantry.ConfigFile(file), "text": gantry.ConfigText("imageset", text), "value": gantry.ConfigValue("imageset", imageset.Config{Mirror: value.Mirror}),
@@ -61,9 +58,7 @@ func TestValueAgain(t *testing.T) {
 	config := gantry.ConfigValue("edge", imageset.Config{Mirror: imageset.Mirror{Operators: []imageset.Operator{{Catalog: "registry.example.com/acme/operator-index:v4.20", Packages: []imageset.Package{{Name: "tidewater"}}}}}})
 	for i := range 2 {
 		result, err := gantry.Mirror(t.Context(), gantry.MirrorOptions{Env: s.env, Content: gantry.Content{Config: config}, Workspace: s.path("workspace"), To: s.mirror, Blobs: gantry.EveryBlob})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if result.Plan.Name != "edge" || (result.Report.Copied == 0) != (i == 1) {
 			t.Errorf("run %d of %s copied %d images", i, result.Plan.Name, result.Report.Copied)
 		}
@@ -73,9 +68,7 @@ func TestValueAgain(t *testing.T) {
 		t.Errorf("verified %+v: %v", verified, err)
 	}
 	installed := `{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion", "metadata": {"name": "tidewater.v1.0.0", "namespace": "ops"}, "spec": {"version": "1.0.0"}, "status": {"phase": "Succeeded"}}`
-	if err := os.WriteFile(s.path("csv.json"), []byte(installed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(s.path("csv.json"), []byte(installed), 0o600))
 	checked, err := gantry.Check(t.Context(), gantry.CheckOptions{Env: s.env, Config: config, Installed: []string{s.path("csv.json")}, Workspace: s.path("fresh")})
 	if err != nil || len(checked.Upgrades.Operators) != 1 || checked.Upgrades.Operators[0].Outcome != upgrade.ReachesHead {
 		t.Errorf("checked %+v: %v", checked, err)
@@ -127,9 +120,7 @@ func TestInjected(t *testing.T) {
 	}}
 	o.Env = s.env
 	result, err := gantry.Mirror(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var counted int64
 	for _, h := range s.env.Hosts() {
 		counted += h.Requests
@@ -216,9 +207,7 @@ func TestExamplesAreShort(t *testing.T) {
 	t.Parallel()
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "example_test.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	examples := 0
 	for _, d := range f.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(fn.Name.Name, "Example") {

@@ -17,6 +17,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // The limits keep the project from growing. Lower them when code was removed. Raise one only with a reason in the commit.
@@ -44,9 +46,7 @@ type weight struct {
 func TestWeight(t *testing.T) {
 	t.Parallel()
 	all, err := weigh(os.DirFS("."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, problem := range tooHeavy(all) {
 		t.Error(problem)
 	}
@@ -251,9 +251,7 @@ func TestWeightLimitsCanBreak(t *testing.T) {
 		"other/go.mod": {}, "other/y.go": {Data: []byte("?")},
 	}
 	got, err := weigh(files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := map[string]*weight{
 		"x": {
 			files: 1, lines: 9, testLines: 1, exported: 3, options: map[string]int{"AOptions": 3}, names: []string{"x.AOptions", "x.D", "x.F"},

@@ -18,6 +18,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/archive/ocarchive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -65,9 +66,7 @@ func firstMonth(t *testing.T) (o *ocmirror, config string) {
 		"schema": "olm.bundle", "name": "lantern.v1.0.0", "package": "lantern", "image": "registry.example.com/lantern/bundle@" + string(bundle),
 		"relatedImages": []map[string]string{{"name": "operand", "image": "registry.example.com/lantern/operand@" + string(operand)}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	o.work[below+"/catalog-config/lantern/catalog.json"] = append([]byte(`{"schema":"olm.package","name":"lantern","defaultChannel":"stable"}`+"\n"), text...)
 	// A release, and graph data.
 	payload := o.tag("openshift/release-images", "4.20.5-x86_64", o.image("openshift/release-images", "payload").Digest)
@@ -82,14 +81,10 @@ func firstMonth(t *testing.T) (o *ocmirror, config string) {
 func converted(t *testing.T, dirs ...string) *Conversion {
 	t.Helper()
 	from, err := ocarchive.Open(dirs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(func() { _ = from.Close() })
 	c, err := New(from, "oc-mirror")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 
@@ -196,9 +191,7 @@ func TestDamaged(t *testing.T) {
 	dir := o.archive(config, 1<<30)
 	file := filepath.Join(dir, "mirror_000001.tar")
 	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for name, tc := range map[string]struct {
 		raw  []byte
 		want string
@@ -207,22 +200,16 @@ func TestDamaged(t *testing.T) {
 		"cut off": {raw[:len(raw)/2], "it is"},
 		"text":    {[]byte(strings.Repeat("no tar file", 200)), "not a complete tar file"},
 	} {
-		if err := os.WriteFile(file, tc.raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(file, tc.raw, 0o600))
 		if _, err := ocarchive.Open(dir); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	at := strings.Index(string(raw), `"schemaVersion":2`)
 	raw[at+1] ^= 1
-	if err := os.WriteFile(file, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, raw, 0o600))
 	from, err := ocarchive.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer from.Close()
 	if _, err := New(from, "oc-mirror"); err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("an altered manifest: %v", err)
@@ -271,9 +258,7 @@ relatedImages:
 		"pump:1":                    "related docker.io/acme/pump:1",
 		"pump:":                     "signature docker.io/acme/pump:sha256-" + short.Encoded() + ".sig",
 	}
-	if diff := cmp.Diff(want, listed(c.Plan)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, listed(c.Plan))
 	if diff := cmp.Diff([]plan.Package{{Name: "lantern", DefaultChannel: "stable"}, {Name: "tidewater", DefaultChannel: "fast"}}, c.Plan.Catalogs[0].Packages); diff != "" || len(c.Plan.Notes) > 0 {
 		t.Errorf("%s%q", diff, c.Plan.Notes)
 	}
@@ -301,16 +286,12 @@ func TestCharts(t *testing.T) {
 		"web/values.yaml":               "image: docker.io/web/twice:2.0\n",
 		"web/README.md":                 "docker.io/web/other:2.0\n",
 	} {
-		if err := files.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Mode: 0o644, Typeflag: tar.TypeReg}); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, files.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Mode: 0o644, Typeflag: tar.TypeReg}))
 		if _, err := files.Write([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(files.Close(), zipped.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(files.Close(), zipped.Close()))
 	o.work["helm/charts/web-0.1.0.tgz"] = packed.Bytes()
 	o.work["helm/charts/damaged-0.1.0.tgz"] = packed.Bytes()[:40]
 	c := converted(t, o.archive("kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: {}\n", 1<<30))
@@ -320,9 +301,7 @@ func TestCharts(t *testing.T) {
 		"web/twice:2.0": "additional unknown.invalid/web/twice:2.0",
 		"web/other:2.0": "additional unknown.invalid/web/other:2.0",
 	}
-	if diff := cmp.Diff(want, listed(c.Plan)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, listed(c.Plan))
 	if n := c.Plan.Notes; len(n) != 2 || !strings.Contains(n[0], "damaged-0.1.0.tgz in the archive cannot be read") || !strings.Contains(n[1], "2 images came from") {
 		t.Errorf("notes %q", n)
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/archive/inspect"
@@ -18,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -71,9 +71,7 @@ func TestLists(t *testing.T) {
 			want = append(want, inspect.ArchivedImage{Name: name, Kind: img.Kind, Digest: img.Digest, Size: img.Size, Source: img.Source, Here: airgap.Available})
 		}
 	}
-	if diff := cmp.Diff(want, listed(s, nil, disk)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, listed(s, nil, disk))
 	// By name, by digest and by source. * matches slashes, and ? matches exactly one character.
 	img := p.Images[3]
 	for pattern, some := range map[string]int{
@@ -90,9 +88,7 @@ func TestLists(t *testing.T) {
 	}
 	for _, x := range all {
 		f, err := os.Open(filepath.Join(s.Path("disk"), x.Volume))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		got, err := digest.FromReader(io.NewSectionReader(f, x.Offset, x.Size))
 		if err := errors.Join(err, f.Close()); err != nil || got != x.Digest || x.Sequence != 1 {
 			t.Errorf("%+v: there is %s, %v", x, got, err)
@@ -105,9 +101,7 @@ func TestLists(t *testing.T) {
 	lost := mirrortest.Largest(have, "gantry-000001.0002.tar").Digest
 	s.Remove("disk/gantry-000001.0002.tar")
 	holders, err := mirror.ImagesByContent(p, []digest.Digest{lost})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	here := map[airgap.Availability]int{}
 	for _, x := range listed(s, nil, disk) {
 		here[x.Here]++
@@ -158,9 +152,7 @@ func TestInspect(t *testing.T) {
 	o := opened(s, disk)
 	o.Read.Signatures = s.Policy(key)
 	got, err := inspect.Archive(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if got.Sequence != 1 || got.Set != info.Set || got.Name != "imageset" || len(got.Sets) != 1 || got.Missing != 0 || len(got.Others) > 0 || got.Signature == nil || got.Signature.Key != fingerprint {
 		t.Errorf("%+v", got)
 	}
@@ -175,9 +167,7 @@ func TestInspect(t *testing.T) {
 	}
 
 	// One volume is on another disk, and one is missing.
-	if err := errors.Join(os.Mkdir(s.Path("second"), 0o755), os.Rename(s.Path("disk/gantry-000001.0002.tar"), s.Path("second/renamed"))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(os.Mkdir(s.Path("second"), 0o755), os.Rename(s.Path("disk/gantry-000001.0002.tar"), s.Path("second/renamed"))))
 	s.Remove("disk/gantry-000001.0003.tar")
 	if got := inspected(s, disk, s.Archive("second")); got.Missing != 1 || got.Sets[0].Volumes[1].Path != s.Path("second/renamed") {
 		t.Errorf("with the other disk: %+v", got)
@@ -204,9 +194,7 @@ func TestInspectChain(t *testing.T) {
 	if got.Sequence != 2 || len(got.Sets) != 2 || got.Sets[1].Sequence != 1 || got.Sets[1].Folder != "" || got.Plan != nil || got.PlanProblem == "" || !slices.Contains(got.Sets[0].Features, "builds-on") {
 		t.Errorf("alone: %+v", got)
 	}
-	if diff := cmp.Diff([]inspect.InspectedBase{{Sequence: 1, Set: info.Set}}, got.Sets[0].BuildsOn); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []inspect.InspectedBase{{Sequence: 1, Set: info.Set}}, got.Sets[0].BuildsOn)
 	_, err := inspect.ListArchiveImages(t.Context(), inspect.ArchiveListOptions{Options: opened(s, next)})
 	mirrortest.Refused(t, err, advice.Input, "name the folder of gantry-000001")
 	if got := inspected(s, next, disk); got.Sequence != 2 || got.Plan == nil || got.Sets[1].Folder == "" {
@@ -266,13 +254,9 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	got, err := compare([]string{months}, 1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	back, err := compare([]string{months}, 2, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if len(got.Added) == 0 || len(got.Removed) != len(back.Added) || len(got.Added) != len(back.Removed) || len(got.Changed) != len(back.Changed) ||
 		got.RemovedBytes != back.NewBytes || got.NewBytes != back.RemovedBytes || got.NewBytes == 0 || got.RemovedContent != back.NewContent {
 		t.Errorf("%+v\n%+v", got, back)
@@ -301,16 +285,12 @@ func TestRefused(t *testing.T) {
 	key, _ := s.SSHKey("ops", "")
 	disk := s.Exported(s.Config("store.yaml", mirrortest.StoreOnly), "disk")
 	copied := func(name string) string {
-		if err := os.CopyFS(s.Path(name), os.DirFS(s.Path("disk"))); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.CopyFS(s.Path(name), os.DirFS(s.Path("disk"))))
 		return s.Archive(name)
 	}
 	cut, spoilt := copied("cut"), copied("spoilt")
 	s.Remove("cut/gantry-000001.json")
-	if err := errors.Join(os.Truncate(s.Path("cut/gantry-000001.0001.tar"), 100), os.Mkdir(s.Path("empty"), 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(os.Truncate(s.Path("cut/gantry-000001.0001.tar"), 100), os.Mkdir(s.Path("empty"), 0o755)))
 	text := []byte(s.Read("spoilt/gantry-000001.json"))
 	text[len(text)/2] ^= 1
 	s.Write("spoilt/gantry-000001.json", string(text))

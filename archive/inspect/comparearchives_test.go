@@ -9,6 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
@@ -22,12 +23,8 @@ func TestCompareArchiveWithoutContent(t *testing.T) {
 	write := func(name, content string) {
 		t.Helper()
 		text := "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  files:\n  - path: " + path("tool") + "\n"
-		if err := os.WriteFile(path("tool"), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path("isc.yaml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(path("tool"), []byte(content), 0o600))
+		fail.On(t, os.WriteFile(path("isc.yaml"), []byte(text), 0o600))
 		if _, err := mirroring.Run(t.Context(), mirroring.Options{Selection: selection.Selection{Config: path("isc.yaml")}, Destination: disk(name), Workspace: path("ws")}); err != nil {
 			t.Fatal(err)
 		}

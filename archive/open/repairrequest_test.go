@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -25,9 +26,7 @@ func TestRequestRepair(t *testing.T) {
 	t.Parallel()
 	s := mirrortest.New(t, registrytest.Options{})
 	disk, whole, p := s.Disk("disk")
-	if err := os.CopyFS(s.Path("sound"), os.DirFS(s.Path("disk"))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.CopyFS(s.Path("sound"), os.DirFS(s.Path("disk"))))
 	info := whole.Selected()
 	o := open.Options{Env: s.Env, Folders: []string{disk}}
 	if r, damage, err := open.RequestRepair(t.Context(), o); err != nil || !r.IsEmpty() || len(damage) > 0 {
@@ -52,9 +51,7 @@ func TestRequestRepair(t *testing.T) {
 		got[c.Digest] = true
 		content = append(content, ocispec.Descriptor{Digest: c.Digest, Size: c.Size, MediaType: c.MediaType})
 		holders, err := mirror.ImagesByContent(p, []digest.Digest{c.Digest})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, source := range c.Sources {
 			if !slices.ContainsFunc(holders[c.Digest], func(img *plan.Image) bool { return img.Source == source }) {
 				t.Errorf("%s is not in %s", c.Digest, source)

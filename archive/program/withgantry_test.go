@@ -13,6 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 )
 
@@ -21,9 +22,7 @@ import (
 func TestAddProgram(t *testing.T) {
 	path, dir := filepath.Join(t.TempDir(), "gantry-dev"), filepath.Join(t.TempDir(), "disk")
 	write := func(path, text string) {
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(path, []byte(text), 0o700))
 	}
 	for _, text := range []string{"version 1", "version 2", "version 2"} {
 		write(path, text)
@@ -55,15 +54,11 @@ func TestAddProgram(t *testing.T) {
 	if _, err := Add(t.Context(), path, dir, nil); err != nil { // writes it again
 		t.Errorf("a damaged program: %v", err)
 	}
-	if err := os.Remove(filepath.Join(dir, "gantry")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(filepath.Join(dir, "gantry")))
 	if _, err := Verify(t.Context(), []string{dir}, nil); advice.KindOf(err) != advice.Mismatch {
 		t.Errorf("a missing program: %v", err)
 	}
-	if err := os.Remove(sum); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(sum))
 	if all, err := Verify(t.Context(), []string{dir}, nil); err != nil || len(all) != 0 {
 		t.Errorf("no program: %v, %v", all, err)
 	}
@@ -77,15 +72,11 @@ func TestAddProgram(t *testing.T) {
 func TestSignProgram(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(t.TempDir(), "gantry-dev")
-	if err := os.WriteFile(path, []byte("version 1"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(path, []byte("version 1"), 0o700))
 	key, public := newSigningKey(t)
 	other, _ := newSigningKey(t)
 	trusted, err := sshsig.ParsePublicKeys(public)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	policy := &sshsig.Policy{Signers: trusted, Required: true, Now: time.Now()}
 	verdict := func() *sshsig.Verdict {
 		t.Helper()
@@ -118,17 +109,13 @@ func TestSignProgram(t *testing.T) {
 	if _, err := Verify(t.Context(), []string{dir}, policy); advice.KindOf(err) != advice.Mismatch || !strings.Contains(err.Error(), "gantry.sha256.sig") {
 		t.Errorf("the key of someone else: %v", err)
 	}
-	if err := os.WriteFile(path, []byte("version 2"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(path, []byte("version 2"), 0o700))
 	add(nil)
 	if v := verdict(); v != nil {
 		t.Errorf("the signature of the older program is still there: %v", v)
 	}
 	add(key)
-	if err := os.WriteFile(filepath.Join(dir, "gantry.sha256.sig"), []byte(signed), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(dir, "gantry.sha256.sig"), []byte(signed), 0o644))
 	if _, err := Verify(t.Context(), []string{dir}, policy); advice.KindOf(err) != advice.Mismatch {
 		t.Errorf("the signature of another program: %v", err)
 	}
@@ -138,24 +125,14 @@ func TestSignProgram(t *testing.T) {
 func newSigningKey(t *testing.T) (*sshsig.Key, []byte) {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	block, err := ssh.MarshalPrivateKey(private, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	file := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
 	key, err := sshsig.OpenKey(t.Context(), file, sshsig.KeyOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	sshPublic, err := ssh.NewPublicKey(public)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return key, ssh.MarshalAuthorizedKey(sshPublic)
 }

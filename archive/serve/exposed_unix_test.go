@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
@@ -28,12 +29,8 @@ func TestExposedFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) string {
 		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(file, mode); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(file, []byte(text), 0o600))
+		fail.On(t, os.Chmod(file, mode))
 		return file
 	}
 	secret := `{"auths":{"quay.io":{"auth":"YTpi"}}}`
@@ -50,21 +47,15 @@ func TestExposedFiles(t *testing.T) {
 	}
 	for i, key := range []string{"private/ours.key", "tls/ours.key"} {
 		certPEM, keyPEM := clientPair(t)
-		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(key)), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(key)), 0o700))
 		file := write(key, keyPEM, 0o600|os.FileMode(i)*0o044)
 		write(strings.TrimSuffix(key, "key")+"cert", certPEM, 0o644)
 		e.CertDir = filepath.Dir(file)
 		for range 2 { // every client reads it
 			c, err := e.Client(remote.Source)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			ref, err := reference.Parse("127.0.0.1:1/a")
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			_, _ = c.Tags(t.Context(), ref, 1) // no registry is there
 		}
 	}
@@ -79,18 +70,12 @@ func TestExposedFiles(t *testing.T) {
 func clientPair(t *testing.T) (certPEM, keyPEM string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	encode := func(kind string, der []byte) string {
 		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestLocalFilesRefusePipes checks that a pipe that a configuration names is an error at once.
@@ -18,9 +19,7 @@ func TestLocalFilesRefusePipes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
-	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.Symlink("pipe", filepath.Join(dir, "link"))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(syscall.Mkfifo(pipe, 0o600), os.Symlink("pipe", filepath.Join(dir, "link"))))
 	for _, name := range []string{pipe, filepath.Join(dir, "link")} {
 		if _, err := (env.LocalFiles{}).Dir(name); err == nil || !strings.Contains(err.Error(), name+" is neither a folder nor a regular file") {
 			t.Errorf("Dir: %v", err)
@@ -30,18 +29,14 @@ func TestLocalFilesRefusePipes(t *testing.T) {
 		}
 	}
 	fsys, err := (env.LocalFiles{}).Dir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := fsys.Open("link"); err == nil || !strings.HasSuffix(err.Error(), "not a regular file") {
 		t.Errorf("Open: %v", err)
 	}
 	if _, err := saveServed(dir, nil); err != nil {
 		t.Error(err)
 	}
-	if err := errors.Join(os.Remove(filepath.Join(dir, servedList)), syscall.Mkfifo(filepath.Join(dir, servedList), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(os.Remove(filepath.Join(dir, servedList)), syscall.Mkfifo(filepath.Join(dir, servedList), 0o600)))
 	if _, err := saveServed(dir, nil); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("saveServed: %v", err)
 	}

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
@@ -18,13 +17,9 @@ func TestSaveServed(t *testing.T) {
 	dir := filepath.Join(base, "manifests")
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(base, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(base, name), []byte(text), 0o600))
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Mkdir(dir, 0o755))
 	save := func(want []string, names ...string) {
 		t.Helper()
 		var files []resources.File
@@ -43,16 +38,12 @@ func TestSaveServed(t *testing.T) {
 	write("manifests/"+servedList, "../outside.yaml\nb.yaml\ngone.yaml\n")
 	save([]string{"b.yaml"}, "c.yaml")
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Name())
 	}
-	if diff := cmp.Diff([]string{servedList, "c.yaml", "mine.yaml"}, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{servedList, "c.yaml", "mine.yaml"}, got)
 	if _, err := os.Stat(filepath.Join(base, "outside.yaml")); err != nil {
 		t.Error(err)
 	}

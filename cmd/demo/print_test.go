@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestIndenter(t *testing.T) {
@@ -40,16 +42,12 @@ func TestNewDemoCleansUp(t *testing.T) {
 	dir := t.TempDir()
 	mine, theirs, program := filepath.Join(dir, planFile), filepath.Join(dir, "notes.txt"), filepath.Join(dir, "gantry")
 	for _, f := range []string{mine, theirs} {
-		if err := os.WriteFile(f, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(f, nil, 0o600))
 	}
 	if _, err := newDemo(program, dir, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "make build") {
 		t.Errorf("without a program: %v, want the advice to build it", err)
 	}
-	if err := os.WriteFile(program, nil, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(program, nil, 0o700))
 	if _, err := newDemo(program, dir, &strings.Builder{}); err != nil {
 		t.Fatal(err)
 	}

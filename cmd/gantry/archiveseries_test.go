@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -47,16 +48,12 @@ func (m *archiveSeries) importArgs(site string, disks ...int) []string {
 // moveVolumes moves every other volume of an archive to another folder and returns their names.
 func (m *archiveSeries) moveVolumes(from, to string) []string {
 	m.t.Helper()
-	if err := os.Mkdir(m.path(to), 0o755); err != nil {
-		m.t.Fatal(err)
-	}
+	fail.On(m.t, os.Mkdir(m.path(to), 0o755))
 	var moved []string
 	for i, v := range m.glob(m.path(from + "/*.tar")) {
 		if i%2 == 1 {
 			moved = append(moved, filepath.Base(v))
-			if err := os.Rename(v, filepath.Join(m.path(to), filepath.Base(v))); err != nil {
-				m.t.Fatal(err)
-			}
+			fail.On(m.t, os.Rename(v, filepath.Join(m.path(to), filepath.Base(v))))
 		}
 	}
 	if len(moved) < 2 {

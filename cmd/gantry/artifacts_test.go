@@ -10,6 +10,7 @@ import (
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -24,9 +25,7 @@ func (w *fixture) pushArtifact(ref string, m ocispec.Manifest, blobs ...string) 
 	w.t.Helper()
 	m.Versioned, m.MediaType = specs.Versioned{SchemaVersion: 2}, ocispec.MediaTypeImageManifest
 	raw, err := json.MarshalIndent(m, "", "\t")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	raw = bytes.Replace(raw, []byte("{"), []byte("{\n\t\"x-unknown\": 1.50,"), 1)
 	var parts [][]byte
 	for _, b := range blobs {
@@ -34,9 +33,7 @@ func (w *fixture) pushArtifact(ref string, m ocispec.Manifest, blobs ...string) 
 	}
 	repository, tag, _ := strings.Cut(ref, ":")
 	d, err := w.source.Client().PushRaw(w.t.Context(), repository, tag, m.MediaType, raw, parts...)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	return d
 }
 

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 const tinyCatalog = `{"schema":"olm.package","name":"a","defaultChannel":"stable"}
@@ -15,12 +17,8 @@ const tinyCatalog = `{"schema":"olm.package","name":"a","defaultChannel":"stable
 // file is written.
 func TestCatalogArguments(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.MkdirAll("cat", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("cat/catalog.json", []byte(tinyCatalog), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.MkdirAll("cat", 0o755))
+	fail.On(t, os.WriteFile("cat/catalog.json", []byte(tinyCatalog), 0o644))
 	for args, want := range map[string]string{
 		"catalog build cat docker://registry.example:5000":              "names no registry and repository", // not an image of docker.io
 		"catalog build cat docker://catalog":                            "names no registry and repository",

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -58,18 +59,14 @@ func (w *fixture) push(ref string, content registrytest.Content) string {
 	w.t.Helper()
 	repository, tag, _ := strings.Cut(ref, ":")
 	digest, err := w.source.Client().Push(w.t.Context(), repository, tag, content)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	return repository + "@" + digest.String()
 }
 
 // mkdir creates a folder in the fixture's folder.
 func (w *fixture) mkdir(name string) {
 	w.t.Helper()
-	if err := os.MkdirAll(w.path(name), 0o750); err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, os.MkdirAll(w.path(name), 0o750))
 }
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
@@ -78,18 +75,14 @@ func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m
 func (w *fixture) read(name string) string {
 	w.t.Helper()
 	text, err := os.ReadFile(w.path(name))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	return string(text)
 }
 
 func (w *fixture) readPlan(name string) *plan.Plan {
 	w.t.Helper()
 	p, err := plan.Read(strings.NewReader(w.read(name)))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	return p
 }
 
@@ -105,8 +98,6 @@ func (w *fixture) tree(dir string) map[string]string {
 		files[strings.TrimPrefix(name, w.path(dir)+"/")] = string(text)
 		return err
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	return files
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/authoring"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // serveTime limits how long a server may take to start and to stop, so that a test does not hang.
@@ -29,13 +30,9 @@ type served struct {
 func (s *served) get(path string, status int) string {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.addr+path, http.NoBody)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fail.On(s.t, err)
 	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fail.On(s.t, err)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != status {
@@ -47,9 +44,7 @@ func (s *served) get(path string, status int) string {
 // end stops the program with a signal. It must succeed and print nothing.
 func (s *served) end(signal os.Signal) {
 	s.t.Helper()
-	if err := s.cmd.Process.Signal(signal); err != nil {
-		s.t.Fatal(err)
-	}
+	fail.On(s.t, s.cmd.Process.Signal(signal))
 	said := <-s.said
 	if err := s.cmd.Wait(); err != nil || said != "" {
 		s.t.Errorf("after %v it ended with %v and printed %q", signal, err, said)
@@ -66,12 +61,8 @@ func TestCatalogServe(t *testing.T) {
 	defer stop()
 	cmd := w.process(ctx, "catalog", "serve", w.path("catalog.yaml"), "--listen", "127.0.0.1:0", "--name", "mine", "--output", "json")
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
+	fail.On(t, cmd.Start())
 	const path = "/catalogs/mine/api/v1/all"
 	var at authoring.ServingCatalog
 	if err := json.NewDecoder(stdout).Decode(&at); err != nil || at.URL != "http://"+at.Address+path {

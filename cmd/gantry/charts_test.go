@@ -12,6 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/chart/charttest"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -59,18 +60,14 @@ func chartRepository() http.Handler {
 func TestChartsWithPasswords(t *testing.T) {
 	t.Parallel()
 	renderer, err := os.Executable() // TestMain has a renderer
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	registry := registrytest.Start(t, registrytest.Options{TLS: true, Auth: registrytest.TokenAuth})
 	charts := registrytest.Serve(t, registrytest.Options{TLS: true}, chartRepository())
 	w := &fixture{t: t, dir: registrytest.TempDir(t), source: registry, mirror: registry}
 	w.mkdir("certificates")
 	for name, file := range map[string]string{"registry.crt": registry.CAFile, "charts.crt": charts.CAFile} {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		w.write("certificates/"+name, string(text))
 	}
 	const secret = "Y2k6c2VjcmV0" // ci:secret
@@ -110,9 +107,7 @@ func TestChartsWithPasswords(t *testing.T) {
 func TestChartsWithoutTLS(t *testing.T) {
 	t.Parallel()
 	renderer, err := os.Executable() // TestMain has a renderer
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	w := newFixture(t, registrytest.Options{})
 	cfg := w.config("charts.yaml", "  helm:\n    repositories:\n    - url: http://"+startCharts(t)+"\n      charts: [{name: podinfo, version: 5.0.0, values: {tag: '1.4'}}]\n")
 	o := w.must("mirror", "-c", cfg, w.docker("/charts"), "--helm-renderer", renderer, "--dest-tls-verify=false")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/plan/proof"
 )
@@ -36,9 +37,7 @@ func (w *fixture) check(code int, args ...string) (string, checkReport) {
 		w.t.Fatalf("gantry check %v ended with %d, want %d\n%s%s", args, o.code, code, o.stdout, o.stderr)
 	}
 	var r checkReport
-	if err := json.Unmarshal([]byte(o.stdout), &r); err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, json.Unmarshal([]byte(o.stdout), &r))
 	return o.stdout, r
 }
 

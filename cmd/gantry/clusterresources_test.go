@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -49,9 +50,7 @@ func (w *fixture) resolve(workspace, prefix string, catalogs []registrytest.Veri
 	offered := map[string]int{}
 	for _, f := range files {
 		text, err := os.ReadFile(f)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		fail.On(w.t, err)
 		for dec := yaml.NewDecoder(bytes.NewReader(text)); ; {
 			var r clusterResource
 			if err := dec.Decode(&r); errors.Is(err, io.EOF) {
@@ -71,9 +70,7 @@ func (w *fixture) resolve(workspace, prefix string, catalogs []registrytest.Veri
 		for _, image := range c.Images {
 			images++
 			ref, err := reference.Parse(image)
-			if err != nil {
-				w.t.Fatal(err)
-			}
+			fail.On(w.t, err)
 			entries := byTag
 			if ref.Digest != "" {
 				entries = byDigest
@@ -89,9 +86,7 @@ func (w *fixture) resolve(workspace, prefix string, catalogs []registrytest.Veri
 	}
 	for image, n := range offered {
 		ref, err := reference.Parse(image)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		fail.On(w.t, err)
 		if n != 2 || ref.Host != w.mirror.Host {
 			w.t.Errorf("%s is offered %d times, want a CatalogSource and a ClusterCatalog of %s", image, n, w.mirror.Host)
 		}

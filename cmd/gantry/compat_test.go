@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -56,13 +57,9 @@ func compatFixture(t *testing.T) *fixture {
 	catalog := compatCatalog
 	push := func(repository, tag string, img v1.Image, err error) string {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		d, err := w.source.Client().Push(t.Context(), repository, tag, img)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return d.String()
 	}
 	for _, version := range []string{"1.0.0", "1.1.0"} {
@@ -136,9 +133,7 @@ func (w *fixture) replaceTree(from, to string, pairs ...string) {
 		}
 		return os.WriteFile(target, data, 0o600)
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 }
 
 // pushed returns the digests of the blobs that were uploaded to the mirror since the log was reset, without
@@ -173,9 +168,7 @@ func TestWorkspaceOfVersion0(t *testing.T) {
 	}
 	w.wantCatalogsOfVersion0(old)
 	// The names are also kept if the record is lost.
-	if err := os.Remove(records[0]); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(records[0]))
 	w.must("mirror", "-c", w.month(compatFirst), w.docker(""), "--workspace", old)
 	w.wantCatalogsOfVersion0(old)
 	w.must("mirror", "-c", w.month(compatSecond), "file://"+w.path("next"), "--workspace", old)
@@ -199,9 +192,7 @@ func (w *fixture) wantCatalogsOfVersion0(workspace string) {
 func (w *fixture) glob(pattern string) []string {
 	w.t.Helper()
 	names, err := filepath.Glob(pattern)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	return names
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -22,17 +23,11 @@ const compatContentDir = "../../testdata/compat/v1"
 func TestContentOfVersion1(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(compatContentDir, "plan.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	p, err := plan.Read(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var again bytes.Buffer
-	if err := p.Write(&again); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.Write(&again))
 	if diff := cmp.Diff(string(text), again.String()); diff != "" {
 		t.Errorf("the plan (-file +written again):\n%s", diff)
 	}
@@ -62,9 +57,7 @@ func TestContentOfVersion1(t *testing.T) {
 		if err != nil || string(got) != "#!/bin/sh\necho installed\n" {
 			t.Errorf("%q, %v", got, err)
 		}
-		if err := os.Remove(w.path("install.sh")); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.Remove(w.path("install.sh")))
 	}
 }
 
@@ -72,9 +65,7 @@ func TestContentOfVersion1(t *testing.T) {
 func (w *fixture) mirrored(prefix string) (all []string) {
 	w.t.Helper()
 	repositories, err := w.mirror.Repositories(prefix)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	for _, r := range repositories {
 		for tag := range r.Tags {
 			all = append(all, r.Name+":"+tag)

@@ -7,19 +7,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestCompletion checks the completions that shells show for a partial command.
 func TestCompletion(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, dir := range []string{"disk/march", "disk/april"} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.MkdirAll(dir, 0o755))
 	}
-	if err := os.WriteFile("disk/notes", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile("disk/notes", nil, 0o600))
 	files := "Default" // the default of the shell
 	listed := []string{"help"}
 	for _, v := range (&app{}).verbs() {

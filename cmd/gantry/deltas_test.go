@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
@@ -57,9 +58,7 @@ func (w *deltaFixture) publish(month int, more ...registrytest.File) string {
 		{Name: fmt.Sprintf("app/lib.so.%d", month), Data: program(4, 300<<10, month)},
 	}, more...)
 	img, err := registrytest.FilesImage(v1.Platform{OS: "linux", Architecture: "amd64"}, v1.Config{Labels: map[string]string{"month": fmt.Sprint(month)}}, base, files)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	_, digest, _ := strings.Cut(w.push("org/app:stable", img), "@")
 	return digest
 }
@@ -185,9 +184,7 @@ func TestDeltaEnds(t *testing.T) {
 	url := "http://" + s.Address + "/v2/org/app/blobs/" + w.layer(second)
 	for range 6 {
 		resp, err := http.Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		_, _ = io.CopyN(io.Discard, resp.Body, 100)
 		_ = resp.Body.Close() // the client goes away
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // inNamespace is set in a process whose network consists of its own loopback interface.
@@ -25,9 +27,7 @@ func TestNamespace(t *testing.T) {
 	}
 	newSmallFixture(t) // the registry's program is built while there is a network
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	cmd := exec.CommandContext(t.Context(), program, "-test.run", "^TestNothingCallsOut|^TestAttemptsAreCounted$", "-test.v", "-test.count=1", "-test.timeout=4m")
 	cmd.Env = append(os.Environ(), inNamespace+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{

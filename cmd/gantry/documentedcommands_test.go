@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestDocumentedCommands reads the flags and arguments of every command line in the documentation, as the program
@@ -14,15 +16,11 @@ import (
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../docs/[0-9]*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	found := 0
 	for _, file := range append(files, "../../README.md") {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for line, args := range documentedCommands(string(text)) {
 			found++
 			if err := parses(args); err != nil {

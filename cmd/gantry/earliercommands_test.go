@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // nameOfFlag returns a flag as testdata/earliercommands.txt has it, with the type of its value.
@@ -24,9 +26,7 @@ func nameOfFlag(f *pflag.Flag) string {
 // command that is given up would be taken out of it.
 func TestEarlierCommands(t *testing.T) {
 	text, err := os.ReadFile("testdata/earliercommands.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	a := &app{}
 	root := a.command(everyVerb)
 	// A switch that has values now takes the values of a switch, too.
@@ -97,17 +97,13 @@ func missingFlags(c *cobra.Command, flags []string, values map[string]string) []
 // TestEarlierNames runs every command under its earlier and its present name, with the same result.
 func TestEarlierNames(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.MkdirAll("catalog/my-operator", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.MkdirAll("catalog/my-operator", 0o755))
 	catalog := `{"schema":"olm.package","name":"my-operator","defaultChannel":"stable"}
 {"schema":"olm.channel","package":"my-operator","name":"stable","entries":[{"name":"my-operator.v1.0.0"}]}
 {"schema":"olm.bundle","package":"my-operator","name":"my-operator.v1.0.0","image":"quay.io/org/bundle@sha256:` + strings.Repeat("a", 64) + `","properties":[{"type":"olm.package","value":{"packageName":"my-operator","version":"1.0.0"}}]}
 `
 	for name, text := range map[string]string{"catalog/my-operator/catalog.json": catalog, "plan.json": "{}", "password": "secret"} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	for _, tc := range []struct {
 		earlier, now, args string

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -49,9 +50,7 @@ func TestEncryptedWithAge(t *testing.T) {
 		}
 	}
 	docs, err := os.ReadFile("../../docs/archive-format.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	_, script, _ := strings.Cut(string(docs), "```sh\njq -r .encryption.key")
 	script, _, ok := strings.Cut("jq -r .encryption.key"+script, "```")
 	if !ok {
@@ -61,9 +60,7 @@ func TestEncryptedWithAge(t *testing.T) {
 	_, recipient := w.ageKey("identity.txt", "")
 	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+w.path("disk"), "--encrypt-to", recipient, "--volume-size", "0.15MB")
 	w.must("mirror", "-c", w.path("imageset.yaml"), "file://"+w.path("plain"), "--full")
-	if err := os.Rename(w.path("identity.txt"), w.path("disk/identity.txt")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Rename(w.path("identity.txt"), w.path("disk/identity.txt")))
 	sh := exec.CommandContext(t.Context(), "sh", "-e", "-c", script)
 	sh.Dir = w.path("disk")
 	if out, err := sh.CombinedOutput(); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/chart/charttest"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
@@ -105,9 +106,7 @@ func (w *fixture) surroundings(registriesConf, authFile string) {
 func (w *fixture) process(ctx context.Context, args ...string) *exec.Cmd {
 	w.t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = w.environ()
 	return cmd
@@ -140,9 +139,7 @@ func newFixture(t *testing.T, mirror registrytest.Options) *fixture {
 		t: t, dir: registrytest.TempDir(t), sample: sample,
 		source: source, mirror: registrytest.Start(t, mirror),
 	}
-	if err := sample.WriteConfig(w.dir, w.source.Host, w.source.Host); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, sample.WriteConfig(w.dir, w.source.Host, w.source.Host))
 	w.surroundings(w.path("registries.conf"), "")
 	return w
 }
@@ -152,9 +149,7 @@ func (w *fixture) path(name string) string { return filepath.Join(w.dir, name) }
 // write writes a file to the folder and returns its path.
 func (w *fixture) write(name, text string) string {
 	w.t.Helper()
-	if err := os.WriteFile(w.path(name), []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, os.WriteFile(w.path(name), []byte(text), 0o600))
 	return w.path(name)
 }
 

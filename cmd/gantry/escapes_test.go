@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // hostile is a text that, on a terminal, would clear the screen, rename the program, change the
@@ -26,13 +27,9 @@ const hostile = "\x1b[2JSafe\x07\u009b1m\r\u202eelat\x7f"
 func hostileGraph(t *testing.T) asking {
 	t.Helper()
 	text, err := json.Marshal(hostile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	channels, err := json.Marshal("stable-4.20," + hostile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	answer := fmt.Appendf(nil, `{"version":1,"nodes":[
 {"version":"4.20.1","payload":"quay.io/x/y@sha256:%064d","metadata":{"url":%[2]s,"io.openshift.upgrades.graph.release.channels":%[4]s}},
 {"version":"4.20.2","payload":"quay.io/x/y@sha256:%064[3]d","metadata":{"url":%[2]s}}],"edges":[],
@@ -81,9 +78,7 @@ func TestCatalogEscapes(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "a.json"), text, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, form := range []string{"json", "yaml"} {
 		o := k.gantry("catalog", "render", dir, "-o", form)
 		if i := strings.IndexFunc(o.stdout+o.stderr, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }); i >= 0 || o.code != exitOK {

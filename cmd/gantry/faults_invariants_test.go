@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -126,9 +127,7 @@ func (d *faultCheck) completed(t *testing.T) map[string]map[digest.Digest]bool {
 func filesOf(t *testing.T, dir string) map[string]digest.Digest {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	files := map[string]digest.Digest{}
 	for _, e := range entries {
 		files[e.Name()] = "a folder"
@@ -144,18 +143,14 @@ func filesOf(t *testing.T, dir string) map[string]digest.Digest {
 func checkArchive(t *testing.T, dir string) {
 	t.Helper()
 	volumes, err := filepath.Glob(filepath.Join(dir, "gantry-*.tar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	sets, _ := filepath.Glob(filepath.Join(dir, "gantry-*.json"))
 	if _, err := os.Stat(filepath.Join(dir, ".gantry-partial")); err != nil && (len(volumes) > 0) != (len(sets) > 0) {
 		t.Errorf("%s: a volume without a set, or a set without volumes: %v", dir, volumes)
 	}
 	for _, volume := range volumes {
 		f, err := os.Open(volume)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		defer f.Close()
 		for tr := tar.NewReader(f); ; {
 			h, err := tr.Next()

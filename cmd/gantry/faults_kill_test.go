@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -46,9 +47,7 @@ func (s *faultFixture) start(t *testing.T, name string, blobs int) (*exec.Cmd, *
 	t.Helper()
 	cmd, stderr := s.process(t.Context(), s.args(name)...), &bytes.Buffer{}
 	cmd.Stderr = stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, cmd.Start())
 	if s.direction != fromArchive {
 		s.waitFor("/blobs/sha256")
 	}
@@ -72,9 +71,7 @@ func (s *faultFixture) start(t *testing.T, name string, blobs int) (*exec.Cmd, *
 // kill kills the program. What it sent is not served after that.
 func (s *faultFixture) kill(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	for _, server := range []*rt.Server{s.source, s.mirror} {
 		server.Shut()
@@ -128,9 +125,7 @@ func TestKilled(t *testing.T) {
 			cmd, stderr := s.start(t, "ended", len(s.carried)-1)
 			late := time.AfterFunc(endTime, func() { _ = cmd.Process.Kill() })
 			defer late.Stop()
-			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, cmd.Process.Signal(syscall.SIGINT))
 			err := cmd.Wait()
 			if cmd.ProcessState.ExitCode() != exitInterrupted || !strings.Contains(stderr.String(), "run the same command again") {
 				t.Fatalf("%v, want %d within %s:\n%s", err, exitInterrupted, endTime, stderr.String())

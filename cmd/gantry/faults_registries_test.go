@@ -16,6 +16,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
@@ -59,21 +60,15 @@ func newFaultFixtures(t *testing.T, directions ...string) []*faultFixture {
 		for _, s := range []*registrytest.Server{w.source, w.mirror} {
 			fmt.Fprintf(&conf, "[[registry]]\nlocation = %q\ninsecure = true\n\n", s.Host)
 			text, err := os.ReadFile(s.AuthFile)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			var file struct{ Auths map[string]json.RawMessage }
-			if err := json.Unmarshal(text, &file); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, json.Unmarshal(text, &file))
 			auths[s.Host] = file.Auths[s.Host]
 		}
 		fixtures = append(fixtures, &faultFixture{fixture: w, direction: direction})
 	}
 	text, err := json.Marshal(map[string]any{"auths": auths})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, s := range fixtures {
 		s.surroundings(s.write("registries.conf", conf.String()), s.write("auth.json", string(text)))
 		s.fill()
@@ -95,9 +90,7 @@ func (s *faultFixture) fill() {
 		if err == nil {
 			_, err = s.source.Client().Push(s.t.Context(), repository, "v1", content)
 		}
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		fail.On(s.t, err)
 	}
 	large, err := registrytest.SizedImage("large", largeSize, 40_000)
 	push("org/large", large, err)
@@ -110,9 +103,7 @@ func (s *faultFixture) fill() {
 		s.t.Fatal(err)
 	}
 	h, err := layers[0].Digest()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fail.On(s.t, err)
 	s.large = digest.Digest(h.String())
 	stanza := "  additionalImages:\n"
 	for _, name := range []string{"large", "twin", "multi"} {
@@ -182,9 +173,7 @@ func goroutinesOf(t *testing.T, run string) string {
 	mark := fmt.Sprintf("# labels: {%q:%q}", "run", run)
 	for {
 		var profile bytes.Buffer
-		if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, pprof.Lookup("goroutine").WriteTo(&profile, 1))
 		var left []string
 		for group := range strings.SplitSeq(profile.String(), "\n\n") {
 			if strings.Contains(group, mark) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -20,15 +21,11 @@ func TestFeatures(t *testing.T) {
 		bundle("1.0.0", `"operators.openshift.io/infrastructure-features":"[\"Disconnected\"]"`) +
 		bundle("1.1.0", `"features.operators.openshift.io/disconnected":"false","features.operators.openshift.io/fips-compliant":"true"`)
 	img, err := registrytest.CatalogImage(fstest.MapFS{"otter.json": {Data: []byte(catalog)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	const index = "registry.example.com/otter/index:v1"
 	w.push(index, img)
 	empty, err := registrytest.Image("otter/bundle")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	w.push("registry.example.com/otter/bundle:v1", empty)
 	const head = "fips-compliant, not disconnected"
 	for _, args := range [][]string{{"list", "operators", "--catalog", index}, {"catalog", "list", index}} {

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // flagReferenceFile has the flags of every command.
@@ -19,14 +21,10 @@ func TestFlagReference(t *testing.T) {
 	t.Parallel()
 	want := flagReference(&app{})
 	if os.Getenv(updateScripts) != "" {
-		if err := os.WriteFile(flagReferenceFile, []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(flagReferenceFile, []byte(want), 0o600))
 	}
 	have, err := os.ReadFile(flagReferenceFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if diff := cmp.Diff(want, string(have)); diff != "" {
 		t.Errorf("%s is out of date; set %s=1 to write it (-commands +file):\n%s", flagReferenceFile, updateScripts, diff)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestOutputIsAFormat checks that every command takes -o, and as a format.
@@ -99,9 +101,7 @@ func TestArchivesFlag(t *testing.T) {
 	}
 	// The verbs use it.
 	dir := filepath.Join(t.TempDir(), "a \"b\"\n, c")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Mkdir(dir, 0o700))
 	for _, verb := range []string{"mirror", "verify"} {
 		if o := runGantry(t, "", verb, "--from", fileScheme+dir, "--workspace", t.TempDir(), "docker://127.0.0.1:1"); !strings.Contains(o.stderr, "there is none: there are no volumes") {
 			t.Errorf("%s --from %q: %s", verb, dir, o.stderr)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -14,9 +15,7 @@ import (
 func (w *fixture) program(name, text string) string {
 	w.t.Helper()
 	file := w.write(name, "#!/bin/sh\n"+text+"\n")
-	if err := os.Chmod(file, 0o755); err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, os.Chmod(file, 0o755))
 	return file
 }
 

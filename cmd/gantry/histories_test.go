@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -100,9 +101,7 @@ func (h *history) say(format string, args ...any) {
 
 func (h *history) check(err error) {
 	h.t.Helper()
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	fail.On(h.t, err)
 }
 
 func imageOf(i int) string { return fmt.Sprintf("org/app%d", i) }

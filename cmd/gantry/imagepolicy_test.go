@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -33,9 +34,7 @@ func policySource(t *testing.T) (w *fixture, key *ecdsa.PrivateKey) {
 	key = w.signingKey("key.pub")
 	for _, name := range []string{"team/app", "team/unsigned", "free/tool"} {
 		img, err := registrytest.SizedImage(name, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		_, hash, _ := strings.Cut(w.push(name+":v1", img), "@")
 		if name == "team/app" {
 			w.signImage(key, name, hash, w.source.Host+"/"+name)
@@ -60,9 +59,7 @@ func TestImagePolicyOutput(t *testing.T) {
 	policy := w.imagePolicy()
 	isc := w.additional("team/app", "team/unsigned", "free/tool")
 	der, err := x509.MarshalPKIXPublicKey(key.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	fingerprint := fmt.Sprintf("key %x", sha256.Sum256(der))
 	o := w.gantry("plan", "-c", isc, "--policy", policy, "--lock", w.path("plan.json"))
 	if want := "Signatures by " + policy + ": 1 image verified, 1 accepted without verification, 1 refused.\n  1 image by " + fingerprint + " (sigstoreSigned)\n"; o.code != exitPartial || !strings.Contains(o.stdout, want) {

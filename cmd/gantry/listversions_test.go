@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -15,9 +16,7 @@ func TestListCatalogVersions(t *testing.T) {
 	t.Parallel()
 	s := registrytest.Start(t, registrytest.Options{})
 	image, err := registrytest.BundleImage("otter", "1.0.0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, tag := range []string{"v4.9", "v4.20", "v4.19", "v4.20.1", "latest", "v4.19-123"} {
 		if _, err := s.Client().Push(t.Context(), "redhat/redhat-operator-index", tag, image); err != nil {
 			t.Fatal(err)
@@ -25,9 +24,7 @@ func TestListCatalogVersions(t *testing.T) {
 	}
 	conf := filepath.Join(t.TempDir(), "registries.conf")
 	text := fmt.Sprintf("[[registry]]\nprefix = \"registry.redhat.io\"\nlocation = %q\ninsecure = true\n", s.Host)
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(conf, []byte(text), 0o600))
 	k := ask(t, "")
 	k.env["CONTAINERS_REGISTRIES_CONF"] = conf
 	k.want(exitOK, "4.20\n4.19\n4.9\n", "", "list", "operators")

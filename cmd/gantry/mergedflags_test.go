@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestBlobsFlag checks what --blobs and the flags that it replaces set, and contradictions.
@@ -97,9 +99,7 @@ func TestVerifiedBlobsFlag(t *testing.T) {
 func TestBaseFlag(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"site", "a.json", "b.json"} {
-		if err := os.WriteFile(name, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(name, nil, 0o600))
 	}
 	type result struct {
 		Since    string

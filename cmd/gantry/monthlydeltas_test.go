@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -52,9 +53,7 @@ func corpusContent(t *testing.T, dir string, months int) (all [][][]byte) {
 			Size              int64
 		}
 	}
-	if err := json.Unmarshal([]byte(readText(t, filepath.Join(dir, "index.json"))), &corpus); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, json.Unmarshal([]byte(readText(t, filepath.Join(dir, "index.json"))), &corpus))
 	versions, base := map[string][]string{}, ""
 	for _, l := range corpus.Layers {
 		if l.Kind == "C/C++" && l.Size < 10e6 {
@@ -93,18 +92,14 @@ func tarOf(t *testing.T, name string, data []byte) []byte {
 func monthlyImage(t *testing.T, layers [][]byte) v1.Image {
 	t.Helper()
 	img, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: "linux", Architecture: "amd64"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, content := range layers {
 		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil },
 			tarball.WithCompressionLevel(gzip.DefaultCompression))
 		if err == nil {
 			img, err = mutate.AppendLayers(img, layer)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 	}
 	return img
 }
@@ -149,17 +144,13 @@ func (s *monthlySource) publish(month int, layers [][]byte) {
 	s.t.Helper()
 	client, name, version := s.source.Client(), "monthly-operator", fmt.Sprintf("1.%d.0", month)
 	bundle, err := registrytest.BundleImage(name, version)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fail.On(s.t, err)
 	images := map[string]registrytest.Content{"monthly/bundle": bundle, "monthly/operator": monthlyImage(s.t, layers)}
 	related := ""
 	refs := map[string]string{}
 	for _, repository := range slices.Sorted(maps.Keys(images)) {
 		d, err := client.Push(s.t.Context(), repository, "latest", images[repository])
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		fail.On(s.t, err)
 		refs[repository] = "vendor.example.com/" + repository + "@" + d.String()
 		related += "- {name: '', image: '" + refs[repository] + "'}\n"
 	}
@@ -176,9 +167,7 @@ func (s *monthlySource) publish(month int, layers [][]byte) {
 	if err == nil {
 		_, err = client.Push(s.t.Context(), "redhat/redhat-operator-index", "v4.18", img)
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fail.On(s.t, err)
 }
 
 // carry writes the archive of a month, imports it and checks the mirror.
@@ -190,9 +179,7 @@ func (s *monthlySite) carry(month int, bundle string) {
 	var size int64
 	for _, file := range s.glob(disk + "/*") {
 		info, err := os.Stat(file)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		fail.On(s.t, err)
 		size += info.Size()
 	}
 	s.bytes = append(s.bytes, size)
@@ -214,9 +201,7 @@ func TestMonthlyIncrements(t *testing.T) {
 	t.Parallel()
 	long(t)
 	months, err := strconv.Atoi(cmp.Or(os.Getenv("GANTRY_TEST_MONTHS"), "12"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	flags := map[string][]string{"auto": {"--delta", "auto"}, "off": {"--delta", "off"}}
 	if os.Getenv("GANTRY_TEST_CORPUS") != "" {
 		flags["max"] = []string{"--delta", "max"}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/ocmirror"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -87,9 +88,7 @@ func TestOwnFlagsAsOcMirror(t *testing.T) {
 --loglevel info --parallel-batch-images 2 -q file://d
 `, "\n") {
 		c, err := ocmirror.Translate(strings.Fields(line), ocmirror.Options{Name: "oc-mirror", Flags: own})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		written = append(written, c.Args...)
 	}
 	for _, word := range written {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/updates"
@@ -32,18 +33,14 @@ func ocMirrorFixture(t *testing.T) *fixture {
 	_, service := releasetest.Serve(t, releasetest.Small(), registrytest.Options{})
 	w.env[updates.UpdateURLVariable] = service.URL() + releasetest.GraphPath
 	w.write("registries.conf", w.read("registries.conf")+fmt.Sprintf("\n\n[[registry]]\nprefix = \"registry.redhat.io\"\nlocation = %q\ninsecure = true\n", w.source.Host+"/registry.redhat.io"))
-	if err := os.Mkdir(w.path("catalog"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Mkdir(w.path("catalog"), 0o755))
 	w.write("catalog/catalog.json", fooCatalog)
 	w.must("catalog", "build", w.path("catalog"), w.docker("/redhat/my-index:v4.20"))
 	w.must("catalog", "build", w.path("catalog"), "docker://"+w.source.Host+"/registry.redhat.io/redhat/redhat-operator-index:v4.20")
 	w.config("isc.yaml", "  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n")
 	w.must("mirror", "-c", w.path("isc.yaml"), "file://"+w.path("D"))
 	w.write("disc.yaml", "kind: DeleteImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\ndelete:\n  additionalImages:\n  - name: images.example.net/tools/netcheck:1.4\n")
-	if err := os.Mkdir(w.path("w"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Mkdir(w.path("w"), 0o755))
 	w.write("w/delete-images.yaml", "apiVersion: mirror.openshift.io/v2alpha1\nitems:\n- imageName: docker://images.example.net/tools/netcheck:1.4\n  imageReference: "+w.docker("/x/tools/netcheck:1.4")+"\n  type: generic\nkind: DeleteImageList\n")
 	w.write("auth.json", `{"auths":{}}`)
 	return w
@@ -54,13 +51,9 @@ func (w *fixture) folder() string {
 	w.t.Helper()
 	dir := registrytest.TempDir(w.t)
 	for from, to := range map[string]string{"isc.yaml": "isc.yaml", "disc.yaml": "disc.yaml", "auth.json": "auth.json", "D": "D", "w": "w"} {
-		if err := os.Symlink(w.path(from), filepath.Join(dir, to)); err != nil {
-			w.t.Fatal(err)
-		}
+		fail.On(w.t, os.Symlink(w.path(from), filepath.Join(dir, to)))
 	}
-	if err := os.Symlink(w.path("isc.yaml"), filepath.Join(dir, "imageset-config-save.yaml")); err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, os.Symlink(w.path("isc.yaml"), filepath.Join(dir, "imageset-config-save.yaml")))
 	return dir
 }
 
@@ -77,17 +70,11 @@ func TestOcMirrorLines(t *testing.T) {
 	long(t)
 	w := ocMirrorFixture(t)
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(program, w.path("oc-mirror")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
+	fail.On(t, os.Symlink(program, w.path("oc-mirror")))
 	const example = "mirror.example.com:5000"
 	lines, err := os.ReadFile("internal/ocmirror/testdata/commands.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var table strings.Builder
 	table.WriteString("| `oc-mirror` with | status | first line |\n|---|---|---|\n")
 	for line := range strings.Lines(string(lines)) {
@@ -133,9 +120,7 @@ func lastError(text, host, shown string) string {
 func compareDocumentation(t *testing.T, file, name, table string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	begin, end := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->"
 	before, rest, ok := strings.Cut(string(text), begin)
 	have, after, ends := strings.Cut(rest, end)

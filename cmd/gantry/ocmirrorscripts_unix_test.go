@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // scriptCatalog has packages with and without a name for people, which may have spaces, several channels, and
@@ -29,18 +31,12 @@ func TestOcMirrorScripts(t *testing.T) {
 	w.write("catalog/catalog.json", scriptCatalog)
 	w.must("catalog", "build", w.path("catalog"), w.docker("/redhat/my-index:v4.20"))
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(program, w.path("oc-mirror")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
+	fail.On(t, os.Symlink(program, w.path("oc-mirror")))
 	env := append(w.environ(), "PATH="+w.path(".")+":"+os.Getenv("PATH"), "C="+w.mirror.Host+"/redhat/my-index:v4.20", "R="+w.mirror.Host)
 	dir := w.folder()
 	absent := strings.Replace(w.read("isc.yaml"), "  - name:", "  - name: images.example.net/tools/absent:1\n  - name:", 1)
-	if err := os.WriteFile(filepath.Join(dir, "absent.yaml"), []byte(absent), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(dir, "absent.yaml"), []byte(absent), 0o600))
 	for _, tc := range []struct{ script, want string }{
 		// Packages.
 		{`oc-mirror list operators --catalog $C`, "NAME    DISPLAY NAME     DEFAULT CHANNEL\nbeaver  Beaver for Dams  stable-2.x\nfoo                      stable\n"},

@@ -7,6 +7,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -18,16 +19,12 @@ func rewriteFixture(t *testing.T) (w *fixture, operand string) {
 	from := w.source.Client()
 	push := func(name, tag string, content registrytest.Content) string {
 		d, err := from.Push(t.Context(), "images.example.net/"+name, tag, content)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return "images.example.net/" + name + "@" + d.String()
 	}
 	index := func(name string) v1.ImageIndex {
 		idx, err := registrytest.AttestedIndex(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return idx
 	}
 	operand = push("op/operand", "", index("op/operand"))
@@ -39,19 +36,13 @@ func rewriteFixture(t *testing.T) (w *fixture, operand string) {
 		img, err := registrytest.FilesImage(v1.Platform{OS: "linux", Architecture: arch}, v1.Config{Labels: labels}, []registrytest.File{
 			{Name: "manifests/op.clusterserviceversion.yaml", Data: []byte(strings.ReplaceAll(unlistedCSV, "images.example.net/op/operand:v1", operand))},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		bundles = append(bundles, img)
 	}
 	list, err := registrytest.ImageIndex(false, bundles...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	bundle := push("op/bundle", "", list)
-	if err := os.Mkdir(w.path("catalog"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Mkdir(w.path("catalog"), 0o700))
 	w.write("catalog/catalog.yaml", "schema: olm.package\nname: op\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: op\nname: stable\nentries: [{name: op.v1.0.0}]\n---\n"+
 		"schema: olm.bundle\npackage: op\nname: op.v1.0.0\nimage: "+bundle+"\nrelatedImages:\n- {name: '', image: '"+bundle+"'}\n- {name: operand, image: '"+operand+"'}\n"+
 		"properties:\n- {type: olm.package, value: {packageName: op, version: 1.0.0}}\n")
@@ -116,9 +107,7 @@ func TestPlatformsMode(t *testing.T) {
 func readPlanFile(t *testing.T, file string) *plan.Plan {
 	t.Helper()
 	p, err := plan.Read(strings.NewReader(readText(t, file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, m := range p.Manifests {
 		if m.Sparse {
 			t.Errorf("%s is sparse", m.Digest)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -27,9 +28,7 @@ func TestPowerLoss(t *testing.T) {
 		w.must(run...)
 	}
 	saved := t.TempDir()
-	if err := os.CopyFS(saved, os.DirFS(workspace)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.CopyFS(saved, os.DirFS(workspace)))
 	// Package state has tests with all faults for each kind of file.
 	faults := []func([]byte) []byte{
 		func([]byte) []byte { return nil },
@@ -42,20 +41,14 @@ func TestPowerLoss(t *testing.T) {
 			continue
 		}
 		t.Run(damaged[0], func(t *testing.T) {
-			if err := os.RemoveAll(workspace); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.CopyFS(workspace, os.DirFS(saved)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.RemoveAll(workspace))
+			fail.On(t, os.CopyFS(workspace, os.DirFS(saved)))
 			for _, name := range damaged {
 				text, err := os.ReadFile(filepath.Join(saved, name))
 				if err == nil && len(text) > 0 {
 					err = os.WriteFile(filepath.Join(workspace, name), faults[i/3%len(faults)](text), 0o600)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 			}
 			w.repairs(t, damaged, runs)
 		})
@@ -79,9 +72,7 @@ func damagedSets(t *testing.T, dir string) (sets [][]string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return append(sets, cache)
 }
 
@@ -94,13 +85,9 @@ func (w *fixture) repairs(t *testing.T, damaged []string, runs [][]string) {
 		o := w.gantry(run...)
 		noticed = noticed || strings.Contains(o.stderr, name)
 		if o.code == exitMismatch && noticed && !strings.HasPrefix(name, "cache/") {
-			if err := os.RemoveAll(w.path("workspace/" + name)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.RemoveAll(w.path("workspace/"+name)))
 			if folder, ok := strings.CutSuffix(name, ".txt"); ok && !strings.Contains(name, "/") { // as the hint says
-				if err := os.RemoveAll(w.path("workspace/" + folder)); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, os.RemoveAll(w.path("workspace/"+folder)))
 			}
 			if strings.Contains(o.stderr, "--base none") { // nothing knows what that archive contains
 				run = append(slices.Clone(run), "--full")

@@ -21,6 +21,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -72,9 +73,7 @@ func TestHangup(t *testing.T) {
 		t.Errorf("%v, want %d\n%s", err, exitInterrupted, stderr)
 	}
 	repositories, err := w.mirror.Repositories("site")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, r := range repositories {
 		if r.Uploads > 0 {
 			t.Errorf("%s has %d open uploads", r.Name, r.Uploads)
@@ -106,9 +105,7 @@ func TestClosedOutput(t *testing.T) {
 	} {
 		cmd := w.process(t.Context(), append(tc.args, "--workspace", w.path("workspace-"+name))...)
 		r, closed, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		cmd.Stdout, cmd.Stderr = closed, closed
 		err = errors.Join(r.Close(), cmd.Run(), closed.Close())
 		if code := cmd.ProcessState.ExitCode(); code != tc.code || (err == nil) != (code == exitOK) {
@@ -124,9 +121,7 @@ func TestClosedOutput(t *testing.T) {
 func (w *fixture) pipe(name string) (file string, written func() string) {
 	w.t.Helper()
 	file = w.path(name)
-	if err := syscall.Mkfifo(file, 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, syscall.Mkfifo(file, 0o600))
 	text := make(chan string, 1)
 	go func() {
 		raw, err := os.ReadFile(file)
@@ -154,30 +149,22 @@ func TestNamedOutputs(t *testing.T) {
 	m.must("plan", "-c", isc, "-o", pipe)
 	file := m.path("plan.json")
 	link := m.path("link.json")
-	if err := os.Symlink(filepath.Base(file), link); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Symlink(filepath.Base(file), link))
 	m.must("plan", "-c", isc, "-o", link)
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if got := text(); got != string(want) || !json.Valid(want) {
 		t.Errorf("%d bytes came out of the pipe, want %d", len(got), len(want))
 	}
 
 	// The shell opens a descriptor like this for -o >(jq .).
 	r, other, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	cmd := m.process(t.Context(), "plan", "-c", isc, "-o", "/dev/fd/3", "--workspace", m.path("workspace"))
 	cmd.ExtraFiles = []*os.File{other}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if err := errors.Join(cmd.Start(), other.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(cmd.Start(), other.Close()))
 	got, err := io.ReadAll(r)
 	if err := errors.Join(err, cmd.Wait()); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%d bytes came, want %d: %v\n%s", len(got), len(want), err, stderr.String())
@@ -187,9 +174,7 @@ func TestNamedOutputs(t *testing.T) {
 	// its signature needs a file next to it.
 	m.writeMonth(1)
 	have, err := archive.Open(m.path("disk1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer have.Close()
 	blob := mirrortest.Largest(have, "gantry-000001.0001.tar")
 	taken, text := m.pipe("taken")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/mirror/removal"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -39,9 +40,7 @@ func (w *fixture) pruned(code int, args ...string) removal.PruneResult {
 		w.t.Fatalf("gantry prune ended with %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 	var r removal.PruneResult
-	if err := json.Unmarshal([]byte(o.stdout), &r); err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, json.Unmarshal([]byte(o.stdout), &r))
 	return r
 }
 
@@ -85,9 +84,7 @@ func TestPruneCommand(t *testing.T) {
 	if err == nil {
 		_, err = w.mirror.Client().Push(t.Context(), "site/theirs/a", "mine", img)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	list := w.path("list.yaml")
 	w.says(w.must("prune", "--others", "--select", "site/theirs/*", "--save", list, where).stdout, list+" has 1 image or tag of these.")
 	w.says(w.must("prune", "--list", list, where).stdout, "To delete from ", "Nothing was deleted")

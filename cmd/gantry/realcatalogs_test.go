@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -67,9 +68,7 @@ func realFixture(t *testing.T, packages []string, flags ...string) *fixture {
 		t.Skip("pushes some thousand images")
 	}
 	shared, err := filepath.Abs("../../../shared")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, dir := range []string{"catalogs", "crds", "tools/rehost"} {
 		if _, err := os.Stat(filepath.Join(shared, dir)); err != nil {
 			t.Skipf("no real catalogs: %v", err)

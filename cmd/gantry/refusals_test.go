@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
@@ -82,9 +83,7 @@ func TestBadInputWritesNothing(t *testing.T) {
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -112,25 +111,15 @@ func TestLocked(t *testing.T) {
 	w := newFixture(t, registrytest.Options{})
 	store := w.config("store.yaml", storeOnly)
 	l, err := layout.Create(w.path("layout"), layout.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	lock, err := l.Lock()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	w.refuse(exitLocked, []string{"is locked by process"}, "mirror", "-c", store, "oci://"+w.path("layout"))
-	if err := lock.Release(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, lock.Release())
 	w.must("mirror", "-c", store, "oci://"+w.path("layout"))
 	session, err := workspace.OpenSession(w.site().NewEnv(), w.path("workspace"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	w.refuse(exitLocked, []string{"process", "another folder"}, "plan", "-c", store)
-	if err := session.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, session.Close())
 	w.must("plan", "-c", store)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -113,9 +114,7 @@ func (w *platformFixture) attested(workspace string, names ...string) {
 	}
 	for _, file := range w.glob(w.path(workspace + "/cluster-resources/signature-*")) {
 		var m struct{ BinaryData map[string][]byte }
-		if err := json.Unmarshal([]byte(readText(w.t, file)), &m); err != nil {
-			w.t.Fatal(err)
-		}
+		fail.On(w.t, json.Unmarshal([]byte(readText(w.t, file)), &m))
 		for name, signature := range m.BinaryData {
 			got[name] = string(signature)
 		}

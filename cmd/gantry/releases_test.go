@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -87,9 +88,7 @@ func TestReleaseTrust(t *testing.T) {
 	w := newSmallFixture(t)
 	p := w.payload("4.20.2-x86_64")
 	invalid, err := w.releases.Keys.SignInvalid(p.Repository+":"+p.Name, p.Digest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	isc, disk, plain := w.config("imageset.yaml", headOf420), fileScheme+w.path("disk"), fileScheme+w.path("unverified")
 	const ignore, warning = "--ignore-release-signature", "without checking their signatures (--ignore-release-signature)"
 	w.service.Script(registrytest.Rule{Path: "/sha256=" + p.Digest.Encoded() + "/signature-1$", Action: func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) {

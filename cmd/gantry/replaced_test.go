@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/admission"
 )
@@ -82,8 +83,6 @@ func TestReplacedCommand(t *testing.T) {
 	if err == nil {
 		_, err = w.mirror.Client().Push(t.Context(), "else/org/kites", "v1", img)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	w.says(w.must(plan(second, w.docker("/else"))...).stdout, "not compared: ")
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -53,14 +54,10 @@ func TestClosedWindow(t *testing.T) {
 	args := []string{"mirror", "-c", small, w.docker("/a"), "--workspace", w.path("workspace")}
 	cmd := w.process(t.Context(), append(args, "--window", later.Format("15:04")+"-"+later.Add(time.Hour).Format("15:04"), "--metrics-file", w.path("run.prom"), "--summary", w.path("run.md"))...)
 	stderr, err := os.Create(w.path("stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer stderr.Close() // it is read below
 	cmd.Stderr = stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, cmd.Start())
 	for end := time.Now().Add(2 * endTime); !strings.Contains(w.read("stderr"), "nothing new begins until "); time.Sleep(20 * time.Millisecond) { //nolint:forbidigo // a test waits for a process
 		if time.Now().After(end) {
 			_ = cmd.Process.Kill()
@@ -70,9 +67,7 @@ func TestClosedWindow(t *testing.T) {
 	w.must(args...) // the workspace is not locked
 	n := len(w.mirror.Log())
 	began := time.Now()
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, cmd.Process.Signal(syscall.SIGINT))
 	_ = cmd.Wait()
 	if code, took := cmd.ProcessState.ExitCode(), time.Since(began); code != exitInterrupted || took > endTime {
 		t.Errorf("it ended with %d after %s:\n%s", code, took, w.read("stderr"))

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // breakingChanges returns what a program that was written for the earlier schema of an output cannot rely on any
@@ -112,12 +114,8 @@ func TestBreakingChanges(t *testing.T) {
 		{`"next":{"$ref":"#/$defs/n"}`, `"next":{"anyOf":[{"$ref":"#/$defs/n"},{"type":"null"}]}`, ".b[].next can be of type null, and was of type object"},
 	} {
 		var a, b jsonschema.Schema
-		if err := json.Unmarshal([]byte(before), &a); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal([]byte(strings.Replace(before, test.old, test.new, 1)), &b); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, json.Unmarshal([]byte(before), &a))
+		fail.On(t, json.Unmarshal([]byte(strings.Replace(before, test.old, test.new, 1)), &b))
 		if got := strings.Join(breakingChanges(&a, &b), "\n"); got != test.want {
 			t.Errorf("with %s in place of %s: %q, want %q", test.new, test.old, got, test.want)
 		}

@@ -32,6 +32,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/authoring"
 	"github.com/gantry-mirror/gantry/pkg/cluster/operator"
 	"github.com/gantry-mirror/gantry/pkg/config"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/registry"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
@@ -166,32 +167,24 @@ var madeSchemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) 
 // TestSchemas compares the published schemas with the types that the commands print.
 func TestSchemas(t *testing.T) {
 	all, err := madeSchemas()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	update := os.Getenv(updateSchemaEnv) != ""
 	var names []string
 	for name, s := range all {
 		text, err := json.MarshalIndent(s, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		file := filepath.Join(schemaDir, name+".json")
 		names = append(names, filepath.Base(file))
 		text = append(text, '\n')
 		if update {
-			if err := errors.Join(os.MkdirAll(schemaDir, 0o755), os.WriteFile(file, text, 0o644)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, errors.Join(os.MkdirAll(schemaDir, 0o755), os.WriteFile(file, text, 0o644)))
 		}
 		if published, err := os.ReadFile(file); err != nil || !bytes.Equal(published, text) {
 			t.Errorf("%s is not what the program prints now (%v); set %s=1 to write it again", file, err, updateSchemaEnv)
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(schemaDir, "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, f := range files {
 		if !slices.Contains(names, filepath.Base(f)) {
 			t.Errorf("%s is the schema of no document", f)
@@ -208,17 +201,13 @@ func TestSchemasStayCompatible(t *testing.T) {
 	}
 	for _, file := range files {
 		before, err := readSchema(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		now, err := readSchema(filepath.Join(schemaDir, filepath.Base(file)))
 		if errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the schema %s was removed", filepath.Base(file))
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, change := range breakingChanges(before, now) {
 			t.Errorf("%s: %s", filepath.Base(file), change)
 		}

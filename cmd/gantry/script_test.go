@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/updates"
@@ -54,30 +55,20 @@ const (
 // in which each script has a prefix named after itself.
 func TestScripts(t *testing.T) {
 	sample, err := registrytest.NewSmallSample()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	source, mirror := registrytest.Start(t, registrytest.Options{}), registrytest.Start(t, registrytest.Options{})
-	if err := sample.Push(t.Context(), source.Client()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, sample.Push(t.Context(), source.Client()))
 	releases := releasetest.Small()
 	releases.Store = "http://" + scriptUpdates + releasetest.SignaturesPath
 	_, service := releasetest.Serve(t, releases, registrytest.Options{})
 	proxy := httptest.NewServer(proxyTo(map[string]string{scriptMirror: mirror.Host, scriptSource: source.Host, scriptUpdates: service.Host, scriptCharts: startCharts(t)}))
 	t.Cleanup(proxy.Close)
 	etc := t.TempDir()
-	if err := sample.WriteConfig(etc, scriptSource, scriptSource, scriptMirror); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, sample.WriteConfig(etc, scriptSource, scriptSource, scriptMirror))
 	renderer, err := os.Executable() // TestMain has a renderer
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	scripts, err := filepath.Abs("../../testdata/script")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	w := &scriptFixture{mirror: mirror}
 	testscript.Run(t, testscript.Params{
 		Dir:                 scripts,

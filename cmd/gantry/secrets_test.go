@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
@@ -52,9 +53,7 @@ func TestAddressesWithSecrets(t *testing.T) {
 	config := func(name, text string) string {
 		path := filepath.Join(dir, name)
 		text = "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  " + text + "\n"
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	valid := config("valid.yaml", "additionalImages: [{name: 'quay.example/a:v1'}]")

@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/updates"
 )
@@ -207,9 +208,7 @@ func (s *sweep) files() (n, plans int) {
 		s.find(path, string(data)+unzipped(data))
 		return nil
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fail.On(s.t, err)
 	return n, plans
 }
 

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -43,12 +44,8 @@ func serveDisk(w *fixture, args ...string) *servedDisk {
 	var stderr bytes.Buffer
 	s.cmd.Stderr = &stderr
 	stdout, err := s.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
+	fail.On(t, s.cmd.Start())
 	lines := bufio.NewReader(stdout)
 	line, _ := lines.ReadString('\n') // an incomplete line is detected below
 	if err := json.Unmarshal([]byte(line), &s.Served); err != nil || s.Version != 1 {
@@ -150,27 +147,19 @@ func TestServeGuarded(t *testing.T) {
 	defer other.Close()
 	pair := other.TLS.Certificates[0]
 	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	hash, err := bcrypt.GenerateFromPassword([]byte("open sesame"), bcrypt.MinCost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	inPEM := func(name, kind string, text []byte) string {
 		return w.write(name, string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: text})))
 	}
 	s := serveDisk(w, disk, "--tls-cert", inPEM("tls.crt", "CERTIFICATE", pair.Certificate[0]), "--tls-key", inPEM("tls.key", "PRIVATE KEY", key), "--htpasswd", w.write("users", "ann:"+string(hash)+"\n"))
 	for password, want := range map[string]int{"wrong": http.StatusUnauthorized, "open sesame": http.StatusOK} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/v2/", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		req.SetBasicAuth("ann", password)
 		answer, err := other.Client().Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		_ = answer.Body.Close() // it was not read
 		if answer.StatusCode != want || !strings.HasPrefix(s.URL, "https://") {
 			t.Errorf("%s answers %q with %s", s.URL, password, answer.Status)
@@ -208,8 +197,6 @@ func TestServeRefuses(t *testing.T) {
 			t.Errorf("it prints the password:\n%s", o.stderr)
 		}
 	}
-	if err := os.Remove(w.path("disk/gantry-000001.0002.tar")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(w.path("disk/gantry-000001.0002.tar")))
 	w.refuseLook(exitMismatch, []string{"gantry-000001.0002.tar"}, "serve", disk)
 }

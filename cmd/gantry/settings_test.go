@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // settingsOf returns the flags that files of settings set on a command line, by name, and the error.
@@ -15,12 +17,8 @@ func settingsOf(t *testing.T, env map[string]string, line string) (map[string]st
 	t.Helper()
 	a := &app{env: env}
 	cmd, rest, err := a.command(everyVerb).Find(strings.Fields(line))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.ParseFlags(rest); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
+	fail.On(t, cmd.ParseFlags(rest))
 	if err := a.applySettings(cmd, cmd.Flags().Args()); err != nil {
 		return nil, err
 	}
@@ -38,9 +36,7 @@ func TestSettings(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	dir := filepath.Join(home, ".config", "gantry")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.MkdirAll(dir, 0o700))
 	env := map[string]string{"HOME": home}
 	for _, c := range []struct {
 		name, text, line string
@@ -72,9 +68,7 @@ func TestSettings(t *testing.T) {
 		{"no YAML", "a: [\n", "plan -c a.yaml", nil, ":1: invalid YAML"},
 	} {
 		file := filepath.Join(dir, settingsFile)
-		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(file, []byte(c.text), 0o600))
 		got, err := settingsOf(t, env, c.line)
 		if c.err != "" {
 			if err == nil || !strings.HasPrefix(err.Error(), file+c.err) || status(err) != exitUsage {
@@ -93,13 +87,9 @@ func TestSettingsFiles(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	user, other, bad := filepath.Join(home, "xdg", "gantry", settingsFile), filepath.Join(home, "other.yaml"), filepath.Join(home, "bad.yaml")
-	if err := os.MkdirAll(filepath.Dir(user), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.MkdirAll(filepath.Dir(user), 0o700))
 	for file, text := range map[string]string{user: "retry-times: 3\n", other: "retry-times: 4\n", bad: "# a site\nlog-level: loud\n"} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	env := map[string]string{"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, "xdg")}
 	for _, c := range []struct{ settings, variable, want string }{
@@ -127,9 +117,7 @@ func TestSettingsFiles(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		config := filepath.Join(home, "a.yaml")
-		if err := os.WriteFile(config, []byte("kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  additionalImages:\n  - name: 127.0.0.1:1/a/b:v1\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(config, []byte("kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  additionalImages:\n  - name: 127.0.0.1:1/a/b:v1\n"), 0o600))
 		args := append([]string{"plan", "-c", config, "--workspace", filepath.Join(home, "ws")}, c.args...)
 		if code := (&app{stdout: &stdout, stderr: &stderr, env: env}).run(args); code != exitUsage || !strings.Contains(stderr.String(), c.want) {
 			t.Errorf("%v: %d\n%s", c.args, code, stderr.String())

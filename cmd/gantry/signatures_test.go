@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -36,9 +37,7 @@ func newSignedSource(t *testing.T, source, mirror *registrytest.Server) *signedS
 	w := &signedSource{fixture: &fixture{t: t, dir: registrytest.TempDir(t), source: source, mirror: mirror}, client: source.Client(), attached: map[string]digest.Digest{}, lists: map[digest.Digest][]ocispec.Descriptor{}}
 	w.surroundings(w.write("registries.conf", ""), "")
 	index, err := registrytest.Index("signed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if w.root, err = registrytest.Descriptor(index); err != nil {
 		t.Fatal(err)
 	}
@@ -46,9 +45,7 @@ func newSignedSource(t *testing.T, source, mirror *registrytest.Server) *signedS
 		t.Fatal(err)
 	}
 	list, err := index.IndexManifest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	w.child = digest.Digest(list.Manifests[0].Digest.String())
 	w.isc = w.config("imageset.yaml", "  additionalImages:\n  - name: "+source.Host+"/"+signedRepository+":v1\n")
 	return w
@@ -58,9 +55,7 @@ func newSignedSource(t *testing.T, source, mirror *registrytest.Server) *signedS
 func (w *signedSource) sign(subject digest.Digest, ending, text string) {
 	w.t.Helper()
 	d, err := w.client.PushSignature(w.t.Context(), signedRepository, subject, ending, text)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	w.attached["sha256-"+subject.Encoded()+ending] = d
 }
 
@@ -74,9 +69,7 @@ func (w *signedSource) refer(subject ocispec.Descriptor, tag bool, text string) 
 	if err == nil && tag {
 		err = w.client.PushReferrersTag(w.t.Context(), signedRepository, subject.Digest, w.lists[subject.Digest]...)
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	w.attached[desc.Digest.String()] = desc.Digest
 	return desc
 }
@@ -138,13 +131,9 @@ func TestSignaturesOfRealRegistries(t *testing.T) {
 	// A new signature of an old image is found, and so is one more referrer. What the mirror has stays:
 	// another program may have added it.
 	own, err := w.mirror.Client().PushReferrer(t.Context(), "direct/"+signedRepository, registrytest.Referrer{Subject: w.root, ArtifactType: "application/own", Text: "own"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	have := w.listed("direct/"+signedRepository, w.root.Digest)
-	if err := w.mirror.Client().PushReferrersTag(t.Context(), "direct/"+signedRepository, w.root.Digest, append(have, own)...); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.mirror.Client().PushReferrersTag(t.Context(), "direct/"+signedRepository, w.root.Digest, append(have, own)...))
 	w.sign(w.root.Digest, ".sig", "again")
 	w.refer(w.root, true, "another bundle")
 	w.says(w.must("mirror", "-c", w.isc, w.docker("/direct")).stdout, "2 images copied")
@@ -154,9 +143,7 @@ func TestSignaturesOfRealRegistries(t *testing.T) {
 	}
 
 	// A list that lost an entry is found and repaired.
-	if err := w.mirror.Client().PushReferrersTag(t.Context(), "direct/"+signedRepository, w.root.Digest, own); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.mirror.Client().PushReferrersTag(t.Context(), "direct/"+signedRepository, w.root.Digest, own))
 	if o := w.gantry("verify", "-c", w.isc, w.docker("/direct")); o.code != exitMismatch || !strings.Contains(o.stdout, "the registry does not list it as a referrer of "+w.root.Digest.String()) {
 		t.Errorf("verify ended with %d and prints\n%s", o.code, o.stdout)
 	}
@@ -181,9 +168,7 @@ func (w *signedSource) requestedTags() (all []string) {
 func (w *signedSource) listed(repository string, subject digest.Digest) []ocispec.Descriptor {
 	w.t.Helper()
 	list, err := w.mirror.Client().ReferrersTag(w.t.Context(), repository, subject)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	return list
 }
 
@@ -234,9 +219,7 @@ func TestRemoveSignatures(t *testing.T) {
 func readText(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return string(text)
 }
 

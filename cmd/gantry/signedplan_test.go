@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -41,9 +42,7 @@ func TestSignedPlan(t *testing.T) {
 	// The site requires it for every run.
 	w.env["HOME"] = t.TempDir()
 	conf := filepath.Join(w.env["HOME"], ".config", "gantry")
-	if err := errors.Join(os.MkdirAll(conf, 0o700), os.WriteFile(filepath.Join(conf, "plan_signers"), []byte(w.site().Allowed("boss", "")), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(os.MkdirAll(conf, 0o700), os.WriteFile(filepath.Join(conf, "plan_signers"), []byte(w.site().Allowed("boss", "")), 0o600)))
 	w.refuse(exitMismatch, []string{"not signed", "plan_signers requires signed plans"}, run(unsigned)...)
 	w.refuse(exitMismatch, []string{"only signed plans are accepted", "--plan"}, "mirror", "-c", small, w.docker("/a"))
 	w.must("mirror", "-c", small, w.docker("/a"), "--dry-run")

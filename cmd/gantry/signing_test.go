@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -51,9 +52,7 @@ func TestSignedDiskOutput(t *testing.T) {
 	// The site's keys are in its configuration.
 	w.env["HOME"] = t.TempDir()
 	conf := filepath.Join(w.env["HOME"], ".config", "gantry")
-	if err := errors.Join(os.MkdirAll(conf, 0o700), os.WriteFile(filepath.Join(conf, "allowed_signers"), []byte(w.site().Allowed("ops", "")), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(os.MkdirAll(conf, 0o700), os.WriteFile(filepath.Join(conf, "allowed_signers"), []byte(w.site().Allowed("ops", "")), 0o600)))
 	w.refuse(exitMismatch, []string{"not signed", "--require-signature=false"}, "mirror", "--from", plain, w.docker("/a"))
 	w.untouched("what the site does not take")
 	w.says(w.must("mirror", "--from", disk, w.docker("/a")).stderr, "signed by ops@example.com")
@@ -62,9 +61,7 @@ func TestSignedDiskOutput(t *testing.T) {
 		return
 	}
 	manifest, err := os.Open(w.path("disk/gantry-000001.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer manifest.Close()
 	cmd := exec.CommandContext(t.Context(), "ssh-keygen", "-Y", "verify", "-f", allowed, "-I", "ops@example.com", "-n", "gantry", "-s", w.path("disk/gantry-000001.json.sig"))
 	cmd.Stdin = manifest
@@ -103,9 +100,7 @@ func TestSignatureFlags(t *testing.T) {
 		w.refuse(exitUsage, []string{tc.words}, tc.args...)
 	}
 	w.refuseLook(exitUsage, []string{"--htpasswd is empty"}, "serve", disk, "--htpasswd", "")
-	if err := os.Chmod(key, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Chmod(key, 0o644))
 	w.refuse(exitUsage, []string{"chmod 600"}, "mirror", "-c", isc, disk, "--sign-key", key)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -18,9 +19,7 @@ func TestReadersRunBesideOtherRuns(t *testing.T) {
 	w := newCatalogFixture(t)
 	w.must("plan", "-c", w.config("one.yaml", oneOfZoo))
 	lock, err := state.Open(w.path("workspace"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer func() {
 		if err := lock.Close(); err != nil {
 			t.Error(err)

@@ -12,6 +12,7 @@ import (
 	_ "modernc.org/sqlite" // the driver that creates the index
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -39,9 +40,7 @@ INSERT INTO properties (type, value, operatorbundle_name) VALUES ('olm.deprecate
 func (w *fixture) kelpIndex() {
 	w.t.Helper()
 	db, err := sql.Open("sqlite", w.path("kelp.db")+"?_pragma=synchronous(OFF)&_pragma=journal_mode(MEMORY)")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	exec := func(statement string, args ...any) {
 		w.t.Helper()
 		if _, err := db.ExecContext(w.t.Context(), statement, args...); err != nil {
@@ -54,9 +53,7 @@ func (w *fixture) kelpIndex() {
 		images := map[string]string{}
 		for _, part := range []string{"kelp-bundle", "kelp"} {
 			img, err := registrytest.BundleImage(part, version)
-			if err != nil {
-				w.t.Fatal(err)
-			}
+			fail.On(w.t, err)
 			images[part] = w.push("registry.example.com/old/"+part+":v"+version, img)
 		}
 		manifests := fmt.Sprintf(`{"apiVersion":"operators.coreos.com/v1alpha1","kind":"ClusterServiceVersion","metadata":{"name":%q},`+
@@ -65,9 +62,7 @@ func (w *fixture) kelpIndex() {
 		exec("INSERT INTO properties (type, value, operatorbundle_name) VALUES ('olm.package', ?, ?)", `{"packageName":"kelp","version":"`+version+`"}`, name)
 		exec("INSERT INTO related_image VALUES (?, ?), (?, ?)", images["kelp-bundle"], name, images["kelp"], name)
 	}
-	if err := db.Close(); err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, db.Close())
 }
 
 // TestSQLiteIndex inspects an SQLite index, the format before file-based catalogs, as an image and

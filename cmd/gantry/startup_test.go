@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // startAllocations is the limit of TestAllocationsAtStart. With Go 1.26 there are some 6,200, most of
@@ -26,9 +28,7 @@ func TestAllocationsAtStart(t *testing.T) {
 	cmd.Env = append(os.Environ(), "GANTRY_TEST_AS_PROGRAM=1", "GODEBUG=inittrace=1") // see TestMain
 	var trace bytes.Buffer
 	cmd.Stderr = &trace
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, cmd.Run())
 	byPackage := map[string]int{}
 	all := 0
 	for line := range strings.Lines(trace.String()) {

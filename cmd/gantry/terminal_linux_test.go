@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // openTerminal opens a pseudoterminal: bytes written to keys are its input.
@@ -20,13 +22,9 @@ func openTerminal(t *testing.T) (keys, screen *os.File) {
 		t.Skipf("no terminals here: %v", err)
 	}
 	t.Cleanup(func() { _ = keys.Close() })
-	if err := unix.IoctlSetPointerInt(int(keys.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, unix.IoctlSetPointerInt(int(keys.Fd()), unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(int(keys.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	screen, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Skipf("no terminals here: %v", err)
@@ -110,9 +108,7 @@ func TestPromptForDisks(t *testing.T) {
 // TERM=dumb switch it off, and that the width of the terminal is known.
 func TestColorsOnATerminal(t *testing.T) {
 	keys, screen := openTerminal(t)
-	if err := unix.IoctlSetWinsize(int(screen.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: 66, Row: 20}); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, unix.IoctlSetWinsize(int(screen.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: 66, Row: 20}))
 	for _, tc := range []struct {
 		env  map[string]string
 		want string
@@ -125,9 +121,7 @@ func TestColorsOnATerminal(t *testing.T) {
 		if got := a.columns(); got != 66 {
 			t.Errorf("%v: the terminal has %d columns, want 66", tc.env, got)
 		}
-		if err := a.openScreen(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, a.openScreen())
 		a.line("gantry: %s", "broken")
 		got := make([]byte, len(tc.want))
 		if _, err := io.ReadFull(keys, got); err != nil || string(got) != tc.want {

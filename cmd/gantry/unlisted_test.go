@@ -7,6 +7,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -41,9 +42,7 @@ func TestCompleteRelatedImages(t *testing.T) {
 	w := newEmptyFixture(t, registrytest.Options{})
 	for _, name := range []string{"anchor:v1", "manager:v1.2.0", "must-gather:v1"} {
 		img, err := registrytest.Image(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		w.push("images.example.net/op/"+name, img)
 	}
 	labels, files := mirrortest.KelpBundle()

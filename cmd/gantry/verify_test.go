@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/mirror/verify"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -37,9 +38,7 @@ func TestVerifyCommand(t *testing.T) {
 	}
 	w.mirror.Script()
 	blob := "/blobs/sha256/" + readPlanFile(t, lock).Images[0].Digest.Encoded()
-	if err := os.Remove(w.path("layout" + blob)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(w.path("layout"+blob)))
 	w.refuse(exitMismatch, []string{"is damaged or incomplete", "--blobs=check"}, "verify", layout)
 	w.mirror.Script(registrytest.Rule{Path: "/manifests/imageset", Action: registrytest.Refuse(http.StatusInternalServerError, "UNKNOWN")})
 	w.mirror.ResetLog()
@@ -53,9 +52,7 @@ func TestVerifyCommand(t *testing.T) {
 	if asked != 1+statusRetries { // a user waits for the answer
 		t.Errorf("%d requests", asked)
 	}
-	if err := os.Remove(w.path("disk/gantry-000001.0001.tar")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(w.path("disk/gantry-000001.0001.tar")))
 	w.refuse(exitMismatch, []string{"is damaged", "again"}, "verify", disk)
 	for _, tc := range []struct {
 		words []string

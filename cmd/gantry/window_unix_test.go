@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -49,14 +50,10 @@ func (w *fixture) startPaused(prefix string) *pausedRun {
 		"--window", "22:00-05:00", "--parallel-images", "1", "--parallel-layers", "1")
 	p.cmd.Env = append(p.cmd.Env, clockFile+"="+w.path("clock"))
 	stderr, err := os.Create(w.path("stderr" + prefix[1:]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(func() { _ = stderr.Close() })
 	p.cmd.Stderr = stderr
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.cmd.Start())
 	go func() { p.ended <- p.cmd.Wait() }()
 	p.await("it does not pause", func() bool { return strings.Contains(p.said(), "nothing new begins until ") })
 	// What was being copied is completed, and then nothing more is requested.
@@ -135,9 +132,7 @@ func TestWindowEndsDuringTheCopy(t *testing.T) {
 	again := []string{"mirror", "-c", w.path("imageset.yaml"), w.docker("/b"), "--workspace", w.path("other")}
 	w.refuse(exitLocked, nil, again...) // other runs see that the mirror is in use
 	began := time.Now()
-	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.cmd.Process.Signal(syscall.SIGINT))
 	if code, took := p.end(), time.Since(began); code != exitInterrupted || took > endTime {
 		t.Errorf("it ended with %d after %s:\n%s", code, took, p.said())
 	}

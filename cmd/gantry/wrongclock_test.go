@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -35,9 +36,7 @@ func (w *fixture) at(ahead time.Duration) *fixture {
 func (w *fixture) gantryAhead(args []string) outcome {
 	w.t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(w.t.Context(), program, append([]string{"-test.run=^TestProgramAhead$", "--"}, args...)...)
 	cmd.Env = append(os.Environ(), wrongClock+"="+w.ahead.String())
@@ -59,9 +58,7 @@ func TestProgramAhead(t *testing.T) {
 		t.Skip("it is run by other tests")
 	}
 	ahead, err := time.ParseDuration(os.Getenv(wrongClock))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	now := time.Now().Add(ahead)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // so that the goroutines for signals are outside of the bubble
 	synctest.Test(t, func(t *testing.T) {
@@ -137,9 +134,7 @@ func TestWrongClocks(t *testing.T) {
 	}})
 	first, stderr := w.process(t.Context(), "mirror", "-c", w.operators("lantern"), "--name", "direct", w.docker("/site"), "--workspace", w.path("near")), &bytes.Buffer{}
 	first.Stderr = stderr
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, first.Start())
 	select {
 	case <-reached:
 	case <-t.Context().Done():

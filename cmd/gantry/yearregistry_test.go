@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -32,15 +33,11 @@ type rawDescriptor struct {
 func rawRequest(t *testing.T, method, url string) (status int, header http.Header, body []byte) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	request.Header.Set("Accept", "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, "+
 		"application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.docker.distribution.manifest.v2+json")
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	body, err = io.ReadAll(response.Body)
 	if err = errors.Join(err, response.Body.Close()); err != nil {
 		t.Fatal(err)

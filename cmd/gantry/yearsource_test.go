@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -64,13 +65,9 @@ func (w *fixture) inventWeeklyPackage(name string, versions int) *weeklyPackage 
 	w.t.Helper()
 	p := &weeklyPackage{name: name}
 	push := func(repository string, content registrytest.Content, err error) string {
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		fail.On(w.t, err)
 		d, err := w.source.Client().Push(w.t.Context(), repository, "latest", content)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		fail.On(w.t, err)
 		return "vendor.example.com/" + repository + "@" + d.String()
 	}
 	for i := range versions {
@@ -107,9 +104,7 @@ func weeklyImages(t *testing.T, packages []*weeklyPackage, week int) []reference
 	var refs []reference.Reference
 	for _, text := range slices.Compact(texts) {
 		ref, err := reference.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		refs = append(refs, ref)
 	}
 	return refs

@@ -8,6 +8,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -22,16 +23,12 @@ func TestLostUploadsAreReported(t *testing.T) {
 			t.Fatal(err)
 		}
 		u, err := w.Uploads("mirror")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return u
 	}
 	killed := list()
 	killed.Requested("mirror.example.com/a", digest.FromString("blob"))
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	var said []string
 	e := &env.Env{Notice: func(text string) { said = append(said, text) }}
 	next := list()
@@ -39,14 +36,10 @@ func TestLostUploadsAreReported(t *testing.T) {
 	if len(said) != 1 || !strings.HasPrefix(said[0], "up to 1 uploads may stay open in mirror.example.com/a: ") {
 		t.Errorf("%q", said)
 	}
-	if err := errors.Join(next.Close(), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(next.Close(), w.Close()))
 	cancelUploads(t.Context(), e, nil, list())
 	if len(said) != 1 {
 		t.Errorf("again: %q", said)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -38,13 +39,9 @@ func images(s *mirrortest.Site, to string, disks ...string) extract.Options {
 func inLayout(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	l, err := layout.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	index, err := l.Index()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	names := map[string]string{}
 	for _, m := range index.Manifests {
 		names[m.Annotations[ocispec.AnnotationRefName]] = string(m.Digest)
@@ -94,9 +91,7 @@ func TestImages(t *testing.T) {
 		o := images(s, to, disk)
 		o.Images = tc.images
 		got, err := extract.Images(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if got.To != to || got.Count != tc.count || len(got.Report.Failed) > 0 {
 			t.Errorf("%v: %+v", tc.images, got)
 		}
@@ -132,9 +127,7 @@ func TestImages(t *testing.T) {
 	if len(want) == 0 || !slices.Equal(failed, want) {
 		t.Errorf("not extracted: %v, want %v", failed, want)
 	}
-	if diff := cmp.Diff(all, inLayout(t, s.Path("damaged"))); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, all, inLayout(t, s.Path("damaged")))
 	if s.Exists(filepath.Join("damaged", layout.BlobPath(blob.Digest))) {
 		t.Error("the damaged blob was written")
 	}

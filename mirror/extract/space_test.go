@@ -9,6 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/extract"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -49,9 +50,7 @@ func TestNoSpace(t *testing.T) {
 		return err
 	}
 	refused(all)
-	if err := single(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, single())
 	refused(all)
 
 	// Content that is already present needs no space.
@@ -62,9 +61,7 @@ func TestNoSpace(t *testing.T) {
 	if err == nil {
 		err = os.Truncate(filler, info.Size()-16<<10)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if err := single(); err != nil {
 		t.Error(err)
 	}

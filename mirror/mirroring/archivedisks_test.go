@@ -21,6 +21,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 )
@@ -31,18 +32,14 @@ func volumesOf(size int64) change { return func(o *mirroring.Options) { o.Volume
 func checksums(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	files := map[string]string{}
 	for _, e := range entries {
 		if e.IsDir() {
 			continue
 		}
 		raw, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		files[e.Name()] = fmt.Sprintf("%x", sha256.Sum256(raw))
 	}
 	return files
@@ -115,9 +112,7 @@ func TestWrongDisk(t *testing.T) {
 		if err == nil && tc.change != nil {
 			err = tc.change()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		s.Mirror.ResetLog()
 		folders := append([]string{"disk"}, tc.also...)
 		v, verifyErr := s.verify(folders...)
@@ -149,15 +144,11 @@ func TestSeveralDisks(t *testing.T) {
 	if err != nil || len(volumes) < 4 {
 		t.Fatalf("%v, %v", volumes, err)
 	}
-	if err := os.Mkdir(s.Path("beside"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Mkdir(s.Path("beside"), 0o755))
 	var moved []string
 	for i := 1; i < len(volumes); i += 2 {
 		moved = append(moved, filepath.Base(volumes[i]))
-		if err := os.Rename(volumes[i], s.Path("beside/"+filepath.Base(volumes[i]))); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.Rename(volumes[i], s.Path("beside/"+filepath.Base(volumes[i]))))
 	}
 	s.Mirror.ResetLog()
 	_, err = s.importing("site", []string{"disk1"})
@@ -201,9 +192,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	if _, err := s.write(2, "disk"); err == nil || !strings.Contains(err.Error(), "read-only") {
 		t.Errorf("writing to it: %v", err)
 	}
-	if diff := cmp.Diff(before, checksums(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, before, checksums(t, dir))
 }
 
 // TestDiskFull fills the disk while a run writes an archive beside the one that it builds on. That one stays, and with
@@ -249,14 +238,10 @@ func TestVolumeSize(t *testing.T) {
 	volumes := func() (n int, largest int64) {
 		t.Helper()
 		files, err := filepath.Glob(s.Path("disk/*.tar"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, file := range files {
 			info, err := os.Stat(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			largest = max(largest, info.Size())
 		}
 		return len(files), largest
@@ -294,13 +279,9 @@ func TestVolumesAlone(t *testing.T) {
 	if err != nil || len(tars) == 0 {
 		t.Fatalf("volumes %v, %v", tars, err)
 	}
-	if err := os.Mkdir(s.Path("alone"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Mkdir(s.Path("alone"), 0o755))
 	for i, file := range tars {
-		if err := os.Rename(file, s.Path("alone/"+string(rune('z'-i))+".download")); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.Rename(file, s.Path("alone/"+string(rune('z'-i))+".download")))
 	}
 	signed := archive.OpenOptions{Signatures: s.Policy(key)}
 	o := open.Options{Env: s.Env, Folders: []string{s.Archive("alone")}, Read: signed}

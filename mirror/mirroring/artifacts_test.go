@@ -12,6 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -41,9 +42,7 @@ func TestArtifacts(t *testing.T) {
 	} {
 		a.manifest.Versioned, a.manifest.MediaType = specs.Versioned{SchemaVersion: 2}, ocispec.MediaTypeImageManifest
 		raw, err := json.MarshalIndent(a.manifest, "", "\t")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		raw = bytes.Replace(raw, []byte("{"), []byte("{\n\t\"x-unknown\": 1.50,"), 1)
 		var blobs [][]byte
 		for _, b := range a.blobs {

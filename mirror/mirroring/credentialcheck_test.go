@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/authoring"
 	"github.com/gantry-mirror/gantry/pkg/cluster/check"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/plan/planning"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
@@ -46,9 +47,7 @@ func newStuck(t *testing.T) *stuck {
 func (s *stuck) write(name, text string) string {
 	s.t.Helper()
 	file := filepath.Join(s.dir, name)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	fail.On(s.t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/planning"
 	"github.com/gantry-mirror/gantry/plan/selection"
@@ -38,9 +39,7 @@ func TestDeltas(t *testing.T) {
 	// What would be compared is planned without a request for a blob.
 	s.Source.ResetLog()
 	planned, err := planning.Make(t.Context(), planning.Options{Env: s.Env, Selection: selection.Selection{Config: s.months[0]}, Name: "ops", Workspace: s.Workspace(), Destination: s.Archive("disk2")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if slices.ContainsFunc(mirrortest.Requests(s.Source, http.MethodGet), func(r string) bool { return strings.Contains(r, "/blobs/"+s.layers[second]) }) {
 		t.Error("a plan read the new layer")
 	}
@@ -94,14 +93,10 @@ func TestDeltasOfSites(t *testing.T) {
 
 	// An earlier Gantry does not say what it reads.
 	var receipt map[string]any
-	if err := json.Unmarshal([]byte(s.Read("receipt.json")), &receipt); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, json.Unmarshal([]byte(s.Read("receipt.json")), &receipt))
 	delete(receipt, "reads")
 	text, err := json.Marshal(receipt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s.Write("old.json", string(text))
 	for _, more := range [][]change{{s.receiving("old.json")}, nil} {
 		r := s.disk("old", more...)
@@ -166,17 +161,13 @@ func TestDeltaRepair(t *testing.T) {
 	mirrortest.Refused(t, err, advice.Partial)
 	s.Mirror.Script()
 	have, err := archive.Inspect(s.Path("disk2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for e := range have.Entries() {
 		if _, ok := have.BlobOf(e.Digest); ok {
 			s.Spoil("disk2", e)
 		}
 	}
-	if err := have.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, have.Close())
 	r, err := s.importing("damaged", []string{"disk2"})
 	mirrortest.Refused(t, err, advice.Mismatch)
 	if r.RepairRequest != s.Path("at-damaged/requests/ops-000002.json") {
@@ -201,9 +192,7 @@ func TestDeltaVolumes(t *testing.T) {
 	second := s.publish(2, registrytest.File{Name: "app/new", Data: monthly(5, 200<<10, 2)})
 	s.count(s.disk("disk2", volumesOf(50_000), func(o *mirroring.Options) { o.Redundancy = 30 }), 1)
 	have, err := archive.Inspect(s.Path("disk2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var volumes []string // with parts of the delta
 	for e := range have.Entries() {
 		if _, ok := have.BlobOf(e.Digest); ok {
@@ -213,9 +202,7 @@ func TestDeltaVolumes(t *testing.T) {
 	if err := have.Close(); err != nil || len(slices.Compact(volumes)) < 2 {
 		t.Fatalf("the delta is in %v, %v", volumes, err)
 	}
-	if err := os.Remove(filepath.Join(s.Path("disk2"), volumes[0])); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(filepath.Join(s.Path("disk2"), volumes[0])))
 	_, err = s.importing("site", []string{"disk2"})
 	mirrortest.Refused(t, err, advice.Mismatch, "gantry archive rebuild")
 	if _, err := rebuild.Archive(t.Context(), rebuild.Options{Options: open.Options{Env: s.Env, Folders: []string{s.Archive("disk2")}}}); err != nil {
@@ -260,9 +247,7 @@ func TestDeltaSealed(t *testing.T) {
 		t.Error("nothing is requested")
 	}
 	mirrortest.Refused(t, s.repaired("site", 2, "repair"), advice.Input, "its repair would not be")
-	if err := s.repaired("site", 2, "repair", sealed...); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, s.repaired("site", 2, "repair", sealed...))
 	if _, err := s.importing("site", []string{"disk2", "repair"}, reading(read)); err != nil {
 		t.Fatal(err)
 	}
@@ -283,9 +268,7 @@ func TestExtractDeltas(t *testing.T) {
 		_, err := extract.Images(t.Context(), extract.Options{Options: open.Options{Env: s.Env, Folders: []string{s.Archive(disk)}}, To: s.Path(name), Bases: bases})
 		return err
 	}
-	if err := to("layout", "disk1"); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, to("layout", "disk1"))
 	err := to("alone", "disk2")
 	mirrortest.Refused(t, err, advice.Partial, "name the folders of the archives before it, too, or what has their content with ExtractOptions.Bases")
 	for name, base := range map[string]string{"mirror": s.Docker("site"), "layout": "oci://" + s.Path("layout"), "disk": s.Archive("disk1")} {
@@ -348,9 +331,7 @@ func TestDeltaPruned(t *testing.T) {
 	s.lose(old)
 	_, err = s.importing("site", []string{"earlier"})
 	mirrortest.Refused(t, err, advice.Partial)
-	if err := s.repaired("site", 3, "repair"); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, s.repaired("site", 3, "repair"))
 	s.imports("site", "earlier", "repair")
 	s.has("site", third)
 	fourth := s.publish(4)

@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/plan/planning"
@@ -82,9 +83,7 @@ func TestErrata(t *testing.T) {
 
 	done := 0
 	got, err := planning.ReadErrata(t.Context(), p, content, 1, func() { done++ })
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := &planning.Errata{
 		Releases: []planning.ReleaseErratum{{Release: p.Releases[0].Name(), URL: "https://access.redhat.com/errata/RHBA-2026:2000"}},
 		Images: []planning.ImageErrata{

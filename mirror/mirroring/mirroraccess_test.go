@@ -12,6 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/cluster"
 	"github.com/gantry-mirror/gantry/plan/selection"
@@ -22,18 +23,14 @@ import (
 func TestFilesForPlainMirror(t *testing.T) {
 	source, mirror := registrytest.Start(t, registrytest.Options{}), registrytest.Start(t, registrytest.Options{})
 	image, err := registrytest.Image("netcheck")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := source.Client().Push(t.Context(), "tools/netcheck", "v1", image); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	config := filepath.Join(dir, "imageset.yaml")
 	text := "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  additionalImages:\n  - name: " + source.Host + "/tools/netcheck:v1\n"
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(config, []byte(text), 0o600))
 	ws := filepath.Join(dir, "ws")
 	env := func(plain bool) *env.Env {
 		e := &env.Env{Registries: env.Registries{Destination: env.Side{PlainHTTP: plain}}, Home: dir, Getenv: func(string) string { return "" }}
@@ -42,9 +39,7 @@ func TestFilesForPlainMirror(t *testing.T) {
 	}
 	mirrorTo := func(plain bool) *cluster.ResourceFiles {
 		result, err := Run(t.Context(), Options{Env: env(plain), Selection: selection.Selection{Config: config}, Destination: "docker://" + mirror.Host + "/ocp", Workspace: ws})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return result.Resources
 	}
 	mirrorTo(false)
@@ -79,9 +74,7 @@ func TestFilesForPlainMirror(t *testing.T) {
 	again("a run with the option", mirrorTo(true))
 	again("a run without it", mirrorTo(false))
 	written, err := Resources(t.Context(), cluster.ResourcesOptions{Env: env(false), Workspace: ws})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	again("writing them again", written)
 }
 
@@ -99,9 +92,7 @@ func filesBelow(t *testing.T, folders ...string) map[string]string {
 			all[filepath.ToSlash(name)] = string(text)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 	}
 	return all
 }

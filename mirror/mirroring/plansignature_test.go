@@ -9,6 +9,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 	"github.com/gantry-mirror/gantry/plan/selection"
 	"github.com/gantry-mirror/gantry/plan/signing"
@@ -21,15 +22,11 @@ func TestMachineRequiresSignedPlans(t *testing.T) {
 	e := &env.Env{MachineConfig: etc, Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
 	file := filepath.Join(t.TempDir(), "plan.json")
 	text := `{"kind": "GantryPlan", "version": 1, "name": "x", "totals": {"images": 0, "manifests": 0, "blobs": 0, "bytes": 0}, "images": [], "manifests": [], "blobs": []}`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, []byte(text), 0o600))
 	if a, err := signing.ApprovePlan(e, signing.Approval{Plan: file}); err != nil || a.Signer() != nil {
 		t.Fatal(a, err)
 	}
-	if err := os.WriteFile(filepath.Join(etc, "plan_signers"), []byte(key), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(etc, "plan_signers"), []byte(key), 0o600))
 	accept := func() (*sshsig.Policy, error) { return &sshsig.Policy{}, nil }
 	for _, o := range []Options{{PlanOptions: PlanOptions{Plan: file}}, {PlanOptions: PlanOptions{Plan: file}, KeyOptions: KeyOptions{Trust: accept}}, {Selection: selection.Selection{Config: "x.yaml"}}} {
 		_, err := signing.ApprovePlan(e, o.approval())
@@ -44,9 +41,7 @@ func TestMachineRequiresSignedPlans(t *testing.T) {
 		}
 	}
 	// A file that cannot be used must not disable the check.
-	if err := os.WriteFile(filepath.Join(etc, "plan_signers"), []byte("# none\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(etc, "plan_signers"), []byte("# none\n"), 0o600))
 	if _, err := signing.ApprovePlan(e, signing.Approval{Plan: file}); err == nil || !strings.Contains(err.Error(), "it has no keys") {
 		t.Error(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -109,25 +110,17 @@ func TestDamagedCache(t *testing.T) {
 	isc := s.Path("imageset.yaml")
 	lock, _ := s.PlanFile(isc, "plan.json")
 	want, err := os.ReadFile(lock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for prefix, change := range map[string]func(*mirroring.Options){"config": func(*mirroring.Options) {}, "plan": mirrortest.FromPlan(lock)} {
 		damaged := 0
 		for _, pattern := range []string{"blobs/sha256/*", "catalogs/*"} {
 			files, err := filepath.Glob(filepath.Join(s.Workspace(), "cache", pattern))
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			for _, file := range files {
 				text, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				text[len(text)/2] ^= 1
-				if err := os.WriteFile(file, text, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, os.WriteFile(file, text, 0o600))
 				damaged++
 			}
 		}
@@ -165,9 +158,7 @@ func TestTakeover(t *testing.T) {
 		if own := img.Tags[0]; !strings.HasPrefix(own, "sha256-") {
 			tag = own
 		}
-		if err := s.Mirror.Client().Copy(t.Context(), s.Source.Client(), from, img.Digest.String(), "ocp/"+img.Repository, tag); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, s.Mirror.Client().Copy(t.Context(), s.Source.Client(), from, img.Digest.String(), "ocp/"+img.Repository, tag))
 		present = append(present, "ocp/"+img.Repository)
 	}
 	s.Mirror.ResetLog()

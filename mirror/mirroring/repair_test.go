@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -230,9 +231,7 @@ func TestDamagedSequenceWithoutItsPackage(t *testing.T) {
 			continue
 		}
 		holders, err := mirror.ImagesByContent(p, []digest.Digest{e.Digest})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if all := holders[e.Digest]; len(all) == 1 && strings.HasSuffix(all[0].Repository, "tidewater/server") {
 			s.Spoil("disk2", e)
 			spoilt = true
@@ -275,9 +274,7 @@ func TestLargeDamage(t *testing.T) {
 	var references []string
 	for _, name := range []string{"one", "two", "three"} {
 		img, err := registrytest.SizedImage("large "+name, 24<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		s.Push("large/"+name+":v1", img)
 		references = append(references, s.Source.Host+"/large/"+name+":v1")
 	}
@@ -349,9 +346,7 @@ func TestArchiveDiskRemoved(t *testing.T) {
 	}
 	s.Source.Script()
 	disk, have, _ := s.Disk("disk")
-	if err := os.CopyFS(s.Path("spare"), os.DirFS(s.Path("disk"))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.CopyFS(s.Path("spare"), os.DirFS(s.Path("disk"))))
 	s.Mirror.Script(registrytest.Rule{Method: http.MethodPost, Path: "/blobs/uploads/", Nth: 10, Action: mirrortest.Once(func() {
 		for _, v := range have.Selected().Volumes {
 			if err := os.Truncate(s.Path("disk/"+v.Name), 0); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/metrics"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
@@ -30,9 +31,7 @@ func TestMetrics(t *testing.T) {
 	}
 	all := r.metrics()
 	var b strings.Builder
-	if err := metrics.Write(&b, all...); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, metrics.Write(&b, all...))
 	for name, value := range map[string]string{
 		"gantry_run_success": "0", "gantry_run_duration_seconds": "90", "gantry_run_start_timestamp_seconds": "1800000000", "gantry_last_success_timestamp_seconds": "1799996400",
 		"gantry_content_timestamp_seconds": "1799992800", "gantry_run_retries": "5", "gantry_run_copied_bytes": "4096", "gantry_run_withheld": "1", "gantry_archive_next_sequence": "5",
@@ -66,9 +65,7 @@ func TestRunReports(t *testing.T) {
 	file := filepath.Join(dir, "gantry.prom")
 	config := filepath.Join(dir, "zoo.yaml")
 	text := "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  additionalImages:\n  - name: 127.0.0.1:1/a/b:v1\n"
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(config, []byte(text), 0o600))
 	o := Options{
 		Selection: selection.Selection{Config: config}, Destination: "docker://127.0.0.1:1/ocp", Workspace: filepath.Join(dir, "workspace"), RunReports: RunReports{MetricsFile: file},
 		Env: &env.Env{Home: dir, Getenv: func(string) string { return "" }},
@@ -126,9 +123,7 @@ func TestRunReportsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	folder := filepath.Join(dir, "file")
-	if err := os.WriteFile(folder, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(folder, nil, 0o600))
 	e, closeEnv := (*env.Env)(nil).OrDefault()
 	defer closeEnv()
 	if _, err := workspace.OpenSession(e, folder); err == nil || !strings.Contains(advice.Hint(err), "Options.Workspace") {

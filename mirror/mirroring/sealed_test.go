@@ -20,6 +20,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -203,18 +204,14 @@ func TestEncryptedSequences(t *testing.T) {
 	s.VerifyCatalog("site", mirrortest.Acme, 4)
 
 	have, err := archive.OpenWith(read, s.Path("disk1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var spoilt archive.EntryInfo
 	for e := range have.Entries() {
 		if e.IsContent && e.MediaType == "" {
 			spoilt = e
 		}
 	}
-	if err := have.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, have.Close())
 	s.Spoil("disk1", spoilt)
 	_, err = s.verify("disk1")
 	mirrortest.Refused(t, err, advice.Mismatch, "is damaged")
@@ -245,17 +242,13 @@ func TestSignedDisk(t *testing.T) {
 	by := func(trust keys.ArchiveTrust) archive.OpenOptions {
 		t.Helper()
 		p, err := keys.SigningPolicy(s.Env, trust)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return archive.OpenOptions{Signatures: p}
 	}
 	trusted, named := by(keys.ArchiveTrust{VerifyKey: []string{ops + ".pub"}}), by(keys.ArchiveTrust{AllowedSigners: allowed, Signer: "ops@example.com"})
 	for _, read := range []archive.OpenOptions{trusted, named, by(keys.ArchiveTrust{})} {
 		r, err := verify.Run(t.Context(), verify.Options{Env: s.Env, Locations: []string{s.Archive("disk")}, Read: read})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		v := r.Archive.Signature
 		if v.Trusted != read.Signatures.Required || v.Key != fingerprint || v.Principal != "ops@example.com" && v.Trusted {
 			t.Errorf("%+v", v)

@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
@@ -266,9 +267,7 @@ func TestSince(t *testing.T) {
 	s.written(1, "lost")
 	s.Remove("workspace/archives")
 	s.sequence(s.written(2, "lost"), 7, 6)
-	if err := os.Truncate(s.Path("lost/gantry-000007.0001.tar"), 5000); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Truncate(s.Path("lost/gantry-000007.0001.tar"), 5000))
 	s.Said()
 	s.written(2, "lost")
 	if !s.said("gantry-000007.json in " + s.Path("lost") + " is damaged, so that all content is written again") {

@@ -11,6 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -35,9 +36,7 @@ func TestShards(t *testing.T) {
 	}
 	finish := func(o *mirroring.Options) { o.Finish = 2 }
 	second, err := p.Shard(plan.Shard{Index: 2, Count: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 
 	reached, resume, first := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	s.Mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "/blobs/uploads/", Nth: 3, Action: mirrortest.Once(func() { close(reached); <-resume })})
@@ -50,9 +49,7 @@ func TestShards(t *testing.T) {
 	mirrortest.Refused(t, run(file, "other", func(o *mirroring.Options) { o.Plan, o.Config = "", s.Path("imageset.yaml") }), advice.Locked, "is used by another run", "for shard 1/2 on")
 	mirrortest.Refused(t, run(file, "other", finish), advice.Locked, "for shard 1/2 on")
 	close(resume)
-	if err := <-first; err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, <-first)
 	s.Mirror.Script()
 
 	image := second.Manifests[slices.IndexFunc(second.Manifests, func(m plan.Manifest) bool { return len(m.Blobs) > 1 })]
@@ -60,9 +57,7 @@ func TestShards(t *testing.T) {
 	mirrortest.Refused(t, shard(2), advice.Partial, "not mirrored; the rest is consistent")
 	s.Source.Script()
 	mirrortest.Refused(t, run(file, "finish", finish), advice.Mismatch, "shard 2/2 could not copy ")
-	if err := shard(2); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, shard(2))
 	if s.Has("site", mirrortest.Acme) {
 		t.Error("shards published a catalog")
 	}
@@ -70,9 +65,7 @@ func TestShards(t *testing.T) {
 	other := *p
 	other.Notes = append(slices.Clone(p.Notes), "zz")
 	var text strings.Builder
-	if err := other.Write(&text); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, other.Write(&text))
 	mirrortest.Refused(t, run(s.Write("other.json", text.String()), "finish", func(o *mirroring.Options) { o.Finish, o.Name = 2, p.Name }), advice.Mismatch,
 		"shard 1/2 was run with another plan", "shard 2/2 was run with another plan")
 	s.Mirror.Script(registrytest.Rule{Path: "/site/" + second.Images[0].Repository + "/", Action: registrytest.Refuse(http.StatusNotFound, "NAME_UNKNOWN")})

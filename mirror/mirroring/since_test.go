@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
@@ -14,18 +15,14 @@ func TestSinceInTheFuture(t *testing.T) {
 	tomorrow := time.Now().AddDate(0, 0, 1).Format(time.DateOnly)
 	for _, since := range []string{tomorrow, "2999-01-01", "2999-01-01T00:00:00Z"} {
 		since, err := ParseSince(since)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		o := Options{Selection: selection.Selection{Config: "imageset.yaml"}, Destination: "file:///disk", ArchiveOptions: ArchiveOptions{Since: since}}
 		if err := o.Check(); err == nil || advice.KindOf(err) != advice.Input || !strings.Contains(err.Error(), "Options.Since "+since.String()+" is in the future") {
 			t.Errorf("%s: %v", since, err)
 		}
 	}
 	today, err := ParseSince(time.Now().Format(time.DateOnly))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if err := (&ArchiveOptions{Since: today}).checkSince(); err != nil {
 		t.Error(err)
 	}

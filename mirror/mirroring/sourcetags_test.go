@@ -12,6 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 )
 
@@ -53,9 +54,7 @@ func TestNearestTags(t *testing.T) {
 			e := &env.Env{Registries: env.Registries{Source: env.Side{PlainHTTP: true}}, Home: t.TempDir(), Getenv: func(string) string { return "" }}
 			t.Cleanup(e.Close)
 			sources, err := workspace.OpenSources(e, t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			t.Cleanup(func() { _ = sources.Close() })
 			_, err = sources.Open(t.Context(), strings.TrimPrefix(server.URL, "http://")+"/org/index:v4.99")
 			if tc.unauthorized {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/mirror/verify"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/selection"
@@ -26,9 +27,7 @@ func IsContent(repository string) bool {
 func ContentBelow(t *testing.T, s *registrytest.Server, prefix string) []registrytest.Repository {
 	t.Helper()
 	list, err := s.Repositories(prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return slices.DeleteFunc(list, func(r registrytest.Repository) bool { return !IsContent(r.Name) })
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/updates"
@@ -57,13 +58,9 @@ func SmallPlatform(t *testing.T) *Platform {
 func NewPlatform(t *testing.T, d releasetest.Definition) *Platform {
 	t.Helper()
 	releases, err := releasetest.New(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	p := newPlatform(t, releases, registrytest.Options{})
-	if err := releases.Push(t.Context(), p.Source.Client(), p.Source.Host); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, releases.Push(t.Context(), p.Source.Client(), p.Source.Host))
 	return p
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -79,9 +80,7 @@ func New(t *testing.T, mirror registrytest.Options) *Site {
 	NotAgain(t)
 	source, sample := FullSource(t)
 	s := &Site{T: t, Dir: registrytest.TempDir(t), Source: source, Mirror: registrytest.Start(t, mirror), Sample: sample}
-	if err := sample.WriteConfig(s.Dir, source.Host, source.Host); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, sample.WriteConfig(s.Dir, source.Host, source.Host))
 	s.Vars = map[string]string{"CONTAINERS_REGISTRIES_CONF": s.Path("registries.conf"), "HOME": t.TempDir()}
 	s.Env = s.NewEnv()
 	return s

@@ -15,6 +15,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -49,9 +50,7 @@ func Catalogs(t *testing.T) *Site {
 	t.Helper()
 	s := Empty(t)
 	text, err := testdata.ReadFile("testdata/zoo.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	pushed := map[string]string{}
 	push := func(kind string) func(string) (string, error) {
 		return func(ref string) (string, error) {
@@ -76,9 +75,7 @@ func Catalogs(t *testing.T) *Site {
 		if dir, name := path.Split(f.Name); dir != "" {
 			text = executed(t, f.Name, text, funcs)
 			catalogs[path.Clean(dir)][name] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
-			if err := os.MkdirAll(s.Path(dir), 0o750); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.MkdirAll(s.Path(dir), 0o750))
 		}
 		s.Write(f.Name, text)
 	}
@@ -109,13 +106,9 @@ func smallImage(kind, ref string) (registrytest.Content, error) {
 func executed(t *testing.T, name, text string, funcs template.FuncMap) string {
 	t.Helper()
 	parsed, err := template.New(name).Funcs(funcs).Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var b strings.Builder
-	if err := parsed.Execute(&b, nil); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, parsed.Execute(&b, nil))
 	return b.String()
 }
 
@@ -127,9 +120,7 @@ func FileImage(t *testing.T, config v1.Config, files map[string]string) v1.Image
 		list = append(list, registrytest.File{Name: name, Data: []byte(files[name]), Mode: 0o755})
 	}
 	img, err := registrytest.FilesImage(v1.Platform{OS: "linux", Architecture: "amd64"}, config, list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return img
 }
 

@@ -14,6 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/remote/limits"
 	"github.com/gantry-mirror/gantry/pkg/site"
@@ -63,9 +64,7 @@ func TestWriteContinues(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			if tc.partial != "" {
-				if err := os.WriteFile(filepath.Join(dir, ".disk."+f.SHA256.Encoded()[:12]+".partial"), []byte(tc.partial), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, os.WriteFile(filepath.Join(dir, ".disk."+f.SHA256.Encoded()[:12]+".partial"), []byte(tc.partial), 0o644))
 			}
 			src := &brokenSource{text: text, after: -1}
 			s := &FileSource{images: src, meter: &fileMeter{}}
@@ -129,9 +128,7 @@ func TestWriteRate(t *testing.T) {
 	s := &FileSource{images: &brokenSource{text: text, after: -1}}
 	s.limitRate(limits.Rate(20 * minBurst))
 	began := time.Now()
-	if err := s.copy(t.Context(), site.MirroredFile{Name: "x", Size: int64(len(text)), SHA256: digest.FromString(text)}, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, s.copy(t.Context(), site.MirroredFile{Name: "x", Size: int64(len(text)), SHA256: digest.FromString(text)}, io.Discard))
 	if took := time.Since(began); took < 90*time.Millisecond {
 		t.Errorf("%d bytes took %s", len(text), took)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/site"
 )
 
@@ -50,9 +51,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 				f := f
 				f.Name = tc.file
 				root, err := MakeRoot(dir)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				defer root.Close()
 				_, err = s.WriteBelow(t.Context(), f, root, force)
 				if advice.KindOf(err) != advice.Input || !strings.Contains(advice.Hint(err), tc.hint) {
@@ -95,13 +94,9 @@ func TestLinksInTheFolder(t *testing.T) {
 	f := site.MirroredFile{Name: "d/a", Size: int64(len(text)), SHA256: digest.FromString(text)}
 	s := &FileSource{images: &brokenSource{text: text, after: -1}, meter: &fileMeter{}}
 	dir := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "other"), 0o755), os.Symlink("other", filepath.Join(dir, "d"))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(os.Mkdir(filepath.Join(dir, "other"), 0o755), os.Symlink("other", filepath.Join(dir, "d"))))
 	root, err := MakeRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer root.Close()
 	if _, err := s.WriteBelow(t.Context(), f, root, false); err != nil {
 		t.Fatal(err)
@@ -109,9 +104,7 @@ func TestLinksInTheFolder(t *testing.T) {
 	if have, err := os.ReadFile(filepath.Join(dir, "other", "a")); err != nil || string(have) != text {
 		t.Errorf("it is %q, %v", have, err)
 	}
-	if err := os.Symlink(os.DevNull, filepath.Join(dir, "null")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Symlink(os.DevNull, filepath.Join(dir, "null")))
 	if _, err := s.write(t.Context(), f, filepath.Join(dir, "null"), false); err != nil {
 		t.Error(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/releases"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -66,9 +67,7 @@ func TestReleaseSources(t *testing.T) {
 		t.Helper()
 		o := releases.ReleaseOptions{Env: p.Env, Workspace: p.Workspace(), Release: name}
 		info, err := releases.ReadRelease(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		list, err := releases.ReleaseManifests(t.Context(), releases.ManifestOptions{ReleaseOptions: o})
 		if err != nil || len(list.Manifests) != 10 {
 			t.Errorf("%s has %d manifests, %v", name, len(list.Manifests), err)
@@ -129,9 +128,7 @@ func TestReleaseContents(t *testing.T) {
 	release := releases.ReleaseOptions{Env: p.Env, Workspace: p.Workspace(), Release: payload.Reference()}
 	for patterns, want := range map[string]string{"cli": "cli", "c* hyper*": "cli cluster-version-operator hyperkube"} {
 		list, err := releases.ReleaseImages(t.Context(), release, strings.Fields(patterns))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		var names []string
 		for _, i := range list.Images {
 			if names = append(names, i.Name); i.Image != payload.Content+"@"+payload.Images[i.Name].String() {
@@ -163,9 +160,7 @@ func TestReleaseContents(t *testing.T) {
 		{releases.ManifestOptions{CredentialsRequests: true, Cloud: "vsphere"}, ""},
 	} {
 		list, err := selected(tc.o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		var names []string
 		for _, m := range list.Manifests {
 			names = append(names, m.Name)
@@ -178,13 +173,9 @@ func TestReleaseContents(t *testing.T) {
 	written := func(o releases.ManifestOptions, dir string) []string {
 		t.Helper()
 		list, err := selected(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		names, err := list.WriteFiles(p.Path(dir))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return names
 	}
 	files := written(releases.ManifestOptions{Included: true, CapabilitySet: "None"}, "out")
@@ -195,9 +186,7 @@ func TestReleaseContents(t *testing.T) {
 		t.Errorf("release-metadata: %v %s", err, text)
 	}
 	aws := releases.ManifestOptions{CredentialsRequests: true, Cloud: "aws"}
-	if diff := cmp.Diff([]string{"0000_60_credentials.yaml"}, written(aws, "credentials")); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"0000_60_credentials.yaml"}, written(aws, "credentials"))
 	text, err := os.ReadFile(p.Path("credentials/0000_60_credentials.yaml"))
 	if diff := cmp.Diff("---\n"+awsCredentials, string(text)); err != nil || diff != "" {
 		t.Errorf("%v, %s", err, diff)
@@ -234,9 +223,7 @@ func TestReleaseSizes(t *testing.T) {
 	sizes := func() (found []int64) {
 		t.Helper()
 		l, err := releases.Releases(t.Context(), releases.ListOptions{Env: p.Env, Channel: "stable-4.20", ReleaseQuery: releases.ReleaseQuery{From: []string{"4.19.1"}}, Sizes: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, r := range l.Channels[0].Releases {
 			found = append(found, r.Size)
 		}

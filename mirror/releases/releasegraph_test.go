@@ -11,6 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/releases"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 )
 
@@ -33,9 +34,7 @@ func TestReleaseGraph(t *testing.T) {
 			o.From = []string{tc.from}
 		}
 		_, g, err := releases.ReleaseGraph(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		var versions []string
 		updates := 0
 		for i, n := range g.Nodes {
@@ -59,9 +58,7 @@ func TestReleaseGraphPaths(t *testing.T) {
 			return "", err
 		}
 		var b bytes.Buffer
-		if err := diagram.Write(&b, d, diagram.Text); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, diagram.Write(&b, d, diagram.Text))
 		return b.String(), err
 	}
 	got, err := text(releases.ReleaseGraphOptions{Env: small, Channel: "fast-4.20", ReleaseQuery: releases.ReleaseQuery{From: []string{"4.18.1", "4.20.1"}}})

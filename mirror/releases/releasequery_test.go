@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -29,14 +30,10 @@ func TestDefaultArches(t *testing.T) {
 	} {
 		config := filepath.Join(dir, name+".yaml")
 		text := "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  additionalImages:\n  - name: quay.io/a/b:v1\n" + tc.platform
-		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(config, []byte(text), 0o600))
 		e := &env.Env{Home: dir, Getenv: func(string) string { return "" }}
 		given, err := parseArches(tc.given)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		c, err := newReleaseClient(e, &ReleaseQuery{Config: config})
 		e.Close()
 		if err != nil {

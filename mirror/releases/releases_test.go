@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/releases"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 )
@@ -117,9 +118,7 @@ func TestListedRelease(t *testing.T) {
 	t.Parallel()
 	e, service := mirrortest.UpdateService(t, releasetest.Small())
 	got, err := releases.Releases(t.Context(), releases.ListOptions{Env: e, Channel: "fast-4.20", ReleaseQuery: releases.ReleaseQuery{From: []string{"4.18.2"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for i := range got.Channels[0].Releases {
 		got.Channels[0].Releases[i].Payload = "" // it differs in each run
 	}
@@ -234,9 +233,7 @@ func TestConfiguredUpdateService(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "imageset.yaml")
 	text := "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  platform:\n    updateService: " +
 		service.URL() + releasetest.GraphPath + "\n    channels:\n    - name: stable-4.20\n"
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(config, []byte(text), 0o600))
 	o := releases.ListOptions{Env: e, Channel: "stable-4.18", ReleaseQuery: releases.ReleaseQuery{Config: config}}
 	got, err := releases.Releases(t.Context(), o)
 	if diff := cmp.Diff([]string{"stable-4.18 amd64 4.18.2 2", "  4.18.2 head", "  4.18.1"}, listed(got)); err != nil || diff != "" {

@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/releases"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -43,15 +44,11 @@ func toolPlatform(t *testing.T) (p *mirrortest.Platform, boot string) {
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	all := map[string]string{}
 	for _, name := range names {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		all[filepath.Base(name)] = string(text)
 	}
 	return all
@@ -74,9 +71,7 @@ func TestReleaseTools(t *testing.T) {
 		t.Helper()
 		o.To = p.Path(dir)
 		list, err := tools(name, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return files(t, o.To), list
 	}
 	platforms := releases.ToolOptions{Platforms: []string{"linux/amd64", "darwin/arm64", "windows/amd64"}}
@@ -121,9 +116,7 @@ func TestReleaseTools(t *testing.T) {
 
 	// The plan in the archive says which tools it is meant to have.
 	planned, _ := extracted(multi, "planned", releases.ToolOptions{})
-	if diff := cmp.Diff([]string{"oc-4.20.5-linux-amd64", "oc-4.20.5-windows-amd64.exe", "oc-mirror-4.20.5-linux-amd64"}, slices.Sorted(maps.Keys(planned))); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"oc-4.20.5-linux-amd64", "oc-4.20.5-windows-amd64.exe", "oc-mirror-4.20.5-linux-amd64"}, slices.Sorted(maps.Keys(planned)))
 	// A mirror is what openshift-install installs, unless another image is given.
 	own, _ := extracted(image, "own", releases.ToolOptions{Names: []string{"openshift-install"}})
 	if text := own["openshift-install-4.20.5-linux-amd64"]; !strings.Contains(text, p.Mirror.Host+"/ocp/openshift/release-images@"+payload.Digest.String()+"\x00") {
@@ -174,9 +167,7 @@ func checkBootImages(t *testing.T, p *mirrortest.Platform, boot, archive, multi 
 		{multi, []string{"metal/iso"}, "metal/iso amd64 disk, metal/iso arm64 disk"},
 	} {
 		list, err := releases.BootImages(t.Context(), releases.ReleaseOptions{Env: p.Env, Workspace: p.Workspace(), Release: tc.release}, tc.kinds)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		var got []string
 		for _, i := range list.BootImages {
 			got = append(got, i.Kind+" "+string(i.Arch)+" "+i.Part)

@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
@@ -126,9 +127,7 @@ func TestDelete(t *testing.T) {
 	s, list := deletable(t)
 	content := func() []registrytest.Repository {
 		all, err := s.Mirror.Repositories("site") // with the records
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return all
 	}
 	before := content()
@@ -210,9 +209,7 @@ func TestDeleteShared(t *testing.T) {
 	// The whole second catalog, and an image that the other image set needs.
 	l = listed(s, copied)
 	text, err := os.ReadFile(l.File)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	more := s.Write("more.yaml", strings.Replace(string(text), "items:\n", "items:\n"+item(s, "images.example.net/tools/netcheck:1.4", "tools/netcheck:1.4", "generic"), 1))
 	r := deleted(s, l.File)
 	if len(r.Images) != 1 || !strings.Contains(r.Images[0], "acme/copy") || len(s.Tags("site/acme/copy")) > 0 {
@@ -331,9 +328,7 @@ func TestDeleteNested(t *testing.T) {
 	nested := func(o *removal.DeleteOptions) { o.MaxNestedPaths = 2 }
 	l := listed(s, tidewaterStanza+"      bundles:\n      - name: tidewater.v1.2.0\n", nestedList)
 	written, err := os.ReadFile(l.File)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	text, _, _ := strings.Cut(string(written), "gantry:\n")
 	var plain strings.Builder
 	for line := range strings.Lines(text) {
@@ -352,9 +347,7 @@ func TestDeleteNested(t *testing.T) {
 	// Another tag of the catalog.
 	l = listed(s, acmeStanza, nestedList)
 	client := s.Mirror.Client()
-	if err := client.Copy(t.Context(), client, "site/acme-operator-index", "v4.20", "site/acme-operator-index", "mine"); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, client.Copy(t.Context(), client, "site/acme-operator-index", "v4.20", "site/acme-operator-index", "mine"))
 	_, err = deletes(s, l.File, nested)
 	mirrortest.Refused(t, err, advice.Failure, "nothing was deleted", "no record lists its tag mine")
 	if !s.Has("site", "lantern") {

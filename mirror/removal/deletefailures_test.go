@@ -11,6 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -57,9 +58,7 @@ func TestDeleteUnknownMirror(t *testing.T) {
 	check()
 
 	const index = "site/" + mirrortest.Acme
-	if err := s.Mirror.Client().Copy(t.Context(), s.Mirror.Client(), index, "v4.20", index, "mine"); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, s.Mirror.Client().Copy(t.Context(), s.Mirror.Client(), index, "v4.20", index, "mine"))
 	check = unchanged(s)
 	_, err = deletes(s, list(s, item(s, mirrortest.Acme+":v4.20", mirrortest.Acme+":v4.20", "operatorCatalog")))
 	mirrortest.Refused(t, err, advice.Failure, "nothing was deleted", "no record lists its tag mine")

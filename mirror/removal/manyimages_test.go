@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/report"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -87,9 +88,7 @@ func TestEndedRunIsPruned(t *testing.T) {
 	pending := func() int {
 		t.Helper()
 		state, err := report.Status(t.Context(), report.StatusOptions{Env: s.Env, Mirror: where})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return len(state.Pending)
 	}
 	run, shard := s.MirrorOptions(isc, where), s.MirrorOptions("", where)
@@ -150,13 +149,9 @@ func TestListUnrecorded(t *testing.T) {
 	for _, name := range []string{"site/theirs/a", "site/theirs/b", app, "elsewhere/x"} {
 		s.PushMirror(name, "mine", name)
 	}
-	if err := c.Copy(t.Context(), c, app, "v1", app, "same"); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, c.Copy(t.Context(), c, app, "v1", app, "same"))
 	img, err := rt.Index("org/app00")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	mediaType, _ := img.MediaType() // it is made in memory
 	size, _ := img.Size()
 	hash, _ := img.Digest()
@@ -165,14 +160,10 @@ func TestListUnrecorded(t *testing.T) {
 	if err == nil {
 		err = c.PushReferrersTag(t.Context(), app, subject.Digest, referrer)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	before := mirrortest.ContentBelow(t, s.Mirror, "elsewhere")
 	u, err := unrecorded("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got := map[string]string{}
 	for _, img := range u.Images {
 		got[img.Repository+":"+strings.Join(img.Tags, ",")] = fmt.Sprintf("%t %t", img.Recorded, img.BelongsTo == subject.Digest)
@@ -228,9 +219,7 @@ func TestTagUntagged(t *testing.T) {
 	s.Mirrored(isc, full, tagged)
 	collect := func() {
 		t.Helper()
-		if err := s.Mirror.CollectGarbage(t.Context(), true); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, s.Mirror.CollectGarbage(t.Context(), true))
 		if _, err := s.Mirror.Client().Pull(t.Context(), "z/org/app00", "v1"); err != nil {
 			t.Error(err)
 		}
@@ -257,9 +246,7 @@ func TestGarbageAfterKeepLast(t *testing.T) {
 	s.Mirrored(want(4), where)
 	s.Mirrored(want(3), where)
 	pulled, err := s.Mirror.Client().Pull(t.Context(), "m/org/app00", "v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	push(s, s.Source, "org/app00", "v1", "a newer image")
 	s.Mirrored(want(2), where)
 	foreign := push(s, s.Mirror, "m/org/app03", "site", "of another client")
@@ -276,9 +263,7 @@ func TestGarbageAfterKeepLast(t *testing.T) {
 	}
 	collect := func(untagged bool) {
 		t.Helper()
-		if err := s.Mirror.CollectGarbage(t.Context(), untagged); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, s.Mirror.CollectGarbage(t.Context(), untagged))
 	}
 	pruned(s, yes, at(where), func(o *removal.PruneOptions) { o.KeepLast = 2 })
 	kept := map[string]bool{"app02@v1": true, "app03@v1": false, "app00@" + pulled.Digest.String(): true}

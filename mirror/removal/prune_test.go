@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
@@ -265,9 +266,7 @@ func TestPruneKeepsTaggedCatalog(t *testing.T) {
 	s := mirrortest.New(t, registrytest.Options{})
 	s.Mirrored(s.Operators("tidewater"), s.Docker("site"))
 	client := s.Mirror.Client()
-	if err := client.Copy(t.Context(), client, "site/"+mirrortest.Acme, "v4.20", "site/"+mirrortest.Acme, "mine"); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, client.Copy(t.Context(), client, "site/"+mirrortest.Acme, "v4.20", "site/"+mirrortest.Acme, "mine"))
 	isc := s.Operators("lantern")
 	s.Mirrored(isc, s.Docker("site"))
 	r := pruned(s, yes)

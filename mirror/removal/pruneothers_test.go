@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/state/lease"
 )
@@ -40,9 +41,7 @@ func TestPruneUnknownMirror(t *testing.T) {
 		if err == nil {
 			_, err = s.Mirror.Client().PushRaw(t.Context(), "gantry/lease", lease.TagCurrent, ocispec.MediaTypeImageManifest, raw, []byte("{}"))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 	}
 	push()
 	_, err = prunes(s, yes)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -53,9 +54,7 @@ func prunedPlan(t *testing.T) (*plan.Plan, map[digest.Digest]string) {
 	})
 	slices.SortFunc(p.Manifests, func(a, b plan.Manifest) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
 	p.Totals = p.Count()
-	if err := p.Check(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.Check())
 	return p, texts
 }
 
@@ -154,9 +153,7 @@ func each(t *testing.T, n int, f func(i int) error) {
 	for i := range n {
 		g.Go(func() error { return f(i) })
 	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, g.Wait())
 }
 
 // pushPruned pushes the images of a plan below a prefix.

@@ -8,6 +8,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/report"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
@@ -154,13 +155,9 @@ func TestPending(t *testing.T) {
 	_, p := s.PlanFile(s.Images("images.example.net/tools/netcheck:1.4"), "day.json")
 	s.Record("ocp", "day", p)
 	to, err := site.OpenDestination(s.NewEnv(), s.Docker("ocp"), site.DestinationOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	session, err := workspace.OpenSession(s.NewEnv(), s.Workspace())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer session.Release()
 	for name, runs := range map[string]int{"day": 0, "night": 3} {
 		if _, err := setrecord.Announce(t.Context(), to.Registry().ImageSets(), session.Sources.Cache, setrecord.Pending{Name: name, Runs: runs}, nil, p.Write); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/repositories"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/provision"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/selection"
@@ -77,9 +78,7 @@ func newHarbor(t *testing.T) (s *mirrortest.Site, h *harbor, config, to string) 
 	t.Helper()
 	s = mirrortest.New(t, registrytest.Options{})
 	at, err := url.Parse(s.Mirror.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	h = &harbor{projects: map[string]bool{}, registry: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(at)
 		r.Out.Host = r.In.Host
@@ -117,9 +116,7 @@ func TestPrepare(t *testing.T) {
 		t.Fatal("pushed without a project")
 	}
 	printed, err := prepare(func(o *repositories.Options) { o.Print = true })
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	commands := strings.Join(printed.Commands, "\n")
 	if !strings.Contains(commands, `"project_name":"ocp"`) || !strings.Contains(commands, "/api/v2.0/projects") || strings.Contains(commands, "secret-7") || h.created != 0 {
 		t.Errorf("%s, %d created", commands, h.created)

@@ -11,6 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -155,9 +156,7 @@ func TestDamagedArchive(t *testing.T) {
 	img := &p.Images[0]
 	volume := s.Path("disk/gantry-000001.0001.tar")
 	whole, err := os.ReadFile(volume)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	at := strings.Index(string(whole), "blobs/sha256/"+img.Digest.Encoded()+"\x00") // the header of the manifest
 	if at < 0 {
 		t.Fatalf("no %s in the volume", img.Digest)
@@ -170,9 +169,7 @@ func TestDamagedArchive(t *testing.T) {
 		if err == nil && content != nil {
 			err = os.WriteFile(volume, content, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		r, err := runs(s, disk)
 		mirrortest.Refused(t, err, advice.Mismatch, words...)
 		return r.Archive

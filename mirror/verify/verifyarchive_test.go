@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/state"
@@ -33,9 +34,7 @@ func TestArchive(t *testing.T) {
 	s := mirrortest.New(t, registrytest.Options{})
 	disk := s.Exported(s.Config("ops.yaml", mirrortest.FirstMonth), "disk", func(o *mirroring.Options) { o.VolumeSize = 150_000 })
 	const name = "gantry-000001.0002.tar"
-	if err := errors.Join(os.CopyFS(s.Path("spare"), os.DirFS(s.Path("disk"))), os.Mkdir(s.Path("second"), 0o755), os.Rename(s.Path("disk/"+name), s.Path("second/"+name))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(os.CopyFS(s.Path("spare"), os.DirFS(s.Path("disk"))), os.Mkdir(s.Path("second"), 0o755), os.Rename(s.Path("disk/"+name), s.Path("second/"+name))))
 	run := func(locations ...string) (*verify.VerifiedArchive, error) { return verifyArchive(s, locations...) }
 	second := s.Archive("second")
 	v, err := run(disk)

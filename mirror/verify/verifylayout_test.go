@@ -12,6 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -44,14 +45,10 @@ func TestLayout(t *testing.T) {
 	img := p.Images[0]
 	altered, lost, index := layout.BlobPath(p.Blobs[0].Digest), layout.BlobPath(img.Digest), filepath.Join(dir, "index.json")
 	text, err := os.ReadFile(filepath.Join(dir, altered))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	text[len(text)/2] ^= 1
 	s.Write("layout/"+altered, string(text))
-	if err := os.Remove(filepath.Join(dir, lost)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(filepath.Join(dir, lost)))
 	for name, way := range ways {
 		r := damaged(way, "is damaged or incomplete", "Options.CheckBlobs")
 		problems := map[string]string{}
@@ -88,9 +85,7 @@ func TestLayout(t *testing.T) {
 		func() error { return os.WriteFile(index, []byte(`{"schema`), 0o600) },
 		func() error { return os.Remove(index) },
 	} {
-		if err := spoil(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, spoil())
 		_, err := runs(s, where)
 		mirrortest.Refused(t, err, advice.Mismatch, "index.json", "mirror to it again")
 		copies()

@@ -15,6 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
@@ -197,21 +198,15 @@ func TestEachLossOfASignature(t *testing.T) {
 	s := mirrortest.New(t, registrytest.Options{})
 	client, at := s.Source.Client(), "vendor/app"
 	index, err := registrytest.Index("signed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	root, err := registrytest.Descriptor(index)
 	if err == nil {
 		_, err = client.Push(t.Context(), at, "v1", index)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	sign := func(ending string) digest.Digest {
 		d, err := client.PushSignature(t.Context(), at, root.Digest, ending, "root")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return d
 	}
 	signature := sign(".sig")
@@ -221,9 +216,7 @@ func TestEachLossOfASignature(t *testing.T) {
 	if bundle, err = client.PushReferrer(t.Context(), at, registrytest.Referrer{Subject: root, ArtifactType: "application/vnd.dev.sigstore.bundle.v0.3+json", Text: "a bundle"}); err == nil {
 		err = client.PushReferrersTag(t.Context(), at, root.Digest, bundle)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	lock, p := s.PlanFile(s.Images(s.Source.Host+"/"+at+":v1"), "plan.json")
 	s.Mirrored("", s.Docker(""), mirrortest.FromPlan(lock))
 	if at = p.Images[0].Repository; at == "" {
@@ -231,9 +224,7 @@ func TestEachLossOfASignature(t *testing.T) {
 	}
 	tag := "sha256-" + root.Digest.Encoded()
 	list, err := s.Mirror.Client().Pull(t.Context(), at, tag)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	findAndRepair(s, lock, []loss{
 		// The attestation and the SBOM have the text of the signature, and are the same manifest.
 		{name: "a signature", pushes: 3, lose: func() { s.Delete(at + "/manifests/" + signature.String()) }, words: []string{tag + ".sig", "it is missing"}},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -21,17 +22,11 @@ func TestAfter(t *testing.T) {
 		t.Errorf("before it is finished it is %v, %v", set, err)
 	}
 	c.put(t, w)
-	if err := w.Finish(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Finish(t.Context()))
 	set, err := w.Ref()
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(err, w.Close()))
 	raw, err := os.ReadFile(filepath.Join(dir, setName(7)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if want := (state.SetRef{Sequence: 7, Set: digest.FromBytes(raw)}); set != want {
 		t.Errorf("it is %v, want %v", set, want)
 	}

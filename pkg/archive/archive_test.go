@@ -22,6 +22,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 )
 
@@ -95,9 +96,7 @@ func (s *sample) put(t testing.TB, w *Writer) int {
 		} else {
 			err = w.PutBlob(t.Context(), "some/repository", e, s.open(e.Digest))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if !w.Has(e) {
 			t.Fatalf("%s was put and is not there", e.Digest)
 		}
@@ -109,13 +108,9 @@ func (s *sample) put(t testing.TB, w *Writer) int {
 func (s *sample) write(t testing.TB, dir string, opts Options) {
 	t.Helper()
 	w, err := Create(t.Context(), dir, s.content(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s.put(t, w)
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 }
 
 // readPlan reads the plan of an archive.
@@ -132,9 +127,7 @@ func readPlan(ctx context.Context, a *Archive) ([]byte, error) {
 func (s *sample) check(t testing.TB, dir string) {
 	t.Helper()
 	a, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer func() {
 		if err := a.Close(); err != nil {
 			t.Error(err)
@@ -190,9 +183,7 @@ func folder(t testing.TB, dir string) map[string]string {
 		files[filepath.ToSlash(rel)] = string(raw)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return files
 }
 
@@ -231,9 +222,7 @@ func TestRoundTrip(t *testing.T) {
 				want = append(want, volumeName(1, i+1))
 			}
 			slices.Sort(want)
-			if diff := cmp.Diff(want, names(t, dir)); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, want, names(t, dir))
 		})
 	}
 }
@@ -256,9 +245,7 @@ func TestDeterminism(t *testing.T) {
 		dir := t.TempDir()
 		rand.Shuffle(len(s.Entries), func(i, j int) { s.Entries[i], s.Entries[j] = s.Entries[j], s.Entries[i] })
 		w, err := Create(t.Context(), dir, s.content(), Options{VolumeSize: 40000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		done := make(chan error)
 		for _, e := range s.Entries {
 			for range 2 { // the second call comes while the first is in progress or after it
@@ -270,9 +257,7 @@ func TestDeterminism(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 		if i == 0 {
 			first = folder(t, dir)
 			s.check(t, dir)
@@ -287,9 +272,7 @@ func TestSecondRunHasNothingToDo(t *testing.T) {
 	s.write(t, dir, Options{})
 	before := folder(t, dir)
 	w, err := Create(t.Context(), dir, s.content(), Options{freeSpace: func(string) (int64, error) { return 0, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if !w.Complete() || w.Sequence() != 1 || !w.Has(s.Entries[0]) {
 		t.Errorf("Complete() = %v, Sequence() = %d", w.Complete(), w.Sequence())
 	}
@@ -299,9 +282,7 @@ func TestSecondRunHasNothingToDo(t *testing.T) {
 	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff(before, folder(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, before, folder(t, dir))
 }
 
 func TestSequences(t *testing.T) {
@@ -318,17 +299,13 @@ func TestSequences(t *testing.T) {
 		}
 	}
 	var s set
-	if err := json.Unmarshal([]byte(both[setName(2)]), &s); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, json.Unmarshal([]byte(both[setName(2)]), &s))
 	if want := digest.FromString(first[setName(1)]); s.Parent != want || s.Sequence != 2 {
 		t.Errorf("sequence %d, parent %s; want 2, %s", s.Sequence, s.Parent, want)
 	}
 	three.write(t, dir, Options{Replace: true})
 	three.check(t, dir)
-	if diff := cmp.Diff([]string{volumeName(3, 1), setName(3), sumName(3)}, names(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{volumeName(3, 1), setName(3), sumName(3)}, names(t, dir))
 }
 
 func TestCreateRefuses(t *testing.T) {
@@ -354,9 +331,7 @@ func TestCreateRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), dir) {
 				t.Errorf("Create = %v, want %q", err, tc.want)
 			}
-			if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, []string(nil), names(t, dir))
 		})
 	}
 }
@@ -372,22 +347,14 @@ func TestOpenWithoutArchive(t *testing.T) {
 	open("gantry-000001.0001.tar")
 	s := newSample(1, 1000)
 	s.write(t, dir, Options{})
-	if err := os.Remove(filepath.Join(dir, setName(1))); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(filepath.Join(dir, volumeName(1, 1)), 100); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(filepath.Join(dir, setName(1))))
+	fail.On(t, os.Truncate(filepath.Join(dir, volumeName(1, 1)), 100))
 	open("copy the volumes again")
 	dir = t.TempDir()
 	w, err := Create(t.Context(), dir, s.content(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s.put(t, w)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	open("not finished")
 	dir = filepath.Join(dir, "absent")
 	open("absent")

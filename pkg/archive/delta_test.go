@@ -19,6 +19,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/delta"
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -83,13 +84,9 @@ func (s *deltaLine) write(t *testing.T, change func(o *Options), tamper func(t *
 func carried(t *testing.T, blob ocispec.Descriptor, raw []byte, base ocispec.Descriptor, old []byte) CarriedDelta {
 	t.Helper()
 	recipe, _, err := recompress.Detect(t.Context(), bytes.NewReader(raw), blob.Size, recompress.DetectOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	text, err := recipe.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var file bytes.Buffer
 	target := delta.Target{Digest: blob.Digest, Size: blob.Size, Content: bytes.NewReader(raw), ContentSize: blob.Size, Recipe: text}
 	if _, err := delta.Encode(t.Context(), &file, target, []delta.Base{{Digest: base.Digest, Content: bytes.NewReader(old), Size: base.Size}}, delta.Options{}); err != nil {
@@ -130,9 +127,7 @@ func TestReadDelta(t *testing.T) {
 	last := s.layers[2]
 	for _, offset := range []int64{1, 30_000, last.Size} {
 		body, err := all.UnhashedBlob(t.Context(), "", last, offset)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		raw, err := io.ReadAll(body)
 		if err := errors.Join(err, body.Close()); err != nil || !bytes.Equal(raw, s.samples[2].bytes[last.Digest][offset:]) {
 			t.Errorf("from %d: %d bytes, %v", offset, len(raw), err)
@@ -198,9 +193,7 @@ func TestEncryptedDeltas(t *testing.T) {
 	who := person(t)
 	s := deltaMonths(t, 2, func(o *Options) { o.Encrypt = to(who) })
 	a, err := OpenWith(OpenOptions{}, s.dirs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	if n := a.Selected().Deltas; n != 0 {
 		t.Errorf("without an identity, %d deltas are known", n)
@@ -210,9 +203,7 @@ func TestEncryptedDeltas(t *testing.T) {
 		t.Errorf("the outer set manifest tells of the delta: %v", err)
 	}
 	b, err := OpenWith(OpenOptions{Identities: []age.Identity{who}}, s.dirs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer b.Close()
 	if err := s.rebuilt(t, b, 1); err != nil {
 		t.Error(err)
@@ -279,20 +270,14 @@ func TestDeltaAgain(t *testing.T) {
 	if !w.Complete() || !w.Has(s.layers[1]) {
 		t.Error("the archive is written again")
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	dir := t.TempDir()
 	w = begin(t, dir, s.samples[1], opts)
-	fail := func(context.Context, int64) (io.ReadCloser, error) {
+	unread := func(context.Context, int64) (io.ReadCloser, error) {
 		return nil, errors.New("the blob itself is not needed")
 	}
-	if err := w.PutBlob(t.Context(), "", s.layers[1], fail); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.PutBlob(t.Context(), "", s.layers[1], unread))
+	fail.On(t, w.Close())
 	w = begin(t, dir, s.samples[1], opts)
 	defer w.Close()
 	if !w.Has(s.layers[1]) {
@@ -364,9 +349,7 @@ func TestParseDeltas(t *testing.T) {
 			now := stored(t, s.dirs[1], setID{sequence: 2})
 			tc.change(now)
 			raw, err := json.Marshal(now)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if _, err := parseSet(raw); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("parseSet = %v, want %q", err, tc.want)
 			}

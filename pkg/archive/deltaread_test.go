@@ -14,6 +14,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/delta"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestDeltaFailures checks what is reported as a failure of a delta: not a full disk, and nothing that a later attempt
@@ -22,37 +23,35 @@ func TestDeltaFailures(t *testing.T) {
 	t.Parallel()
 	s := deltaMonths(t, 2, nil)
 	a := mustOpen(t, s.dirs[1])
-	var fail error
+	var problem error
 	a.UseBases(func(_ context.Context, base DeltaBase) (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(s.samples[0].bytes[base.Digest])), fail
+		return io.NopCloser(bytes.NewReader(s.samples[0].bytes[base.Digest])), problem
 	})
-	fail = syscall.ENOSPC
+	problem = syscall.ENOSPC
 	var failed *DeltaError
 	if err := s.rebuilt(t, a, 1); !errors.Is(err, syscall.ENOSPC) || errors.As(err, &failed) || len(a.DeltaFailures()) > 0 {
 		t.Errorf("with a full disk: %v, %v", err, a.DeltaFailures())
 	}
-	fail = errors.New("503 Service Unavailable")
+	problem = errors.New("503 Service Unavailable")
 	if err := s.rebuilt(t, a, 1); !errors.As(err, &failed) || len(a.DeltaFailures()) != 1 {
 		t.Fatalf("without the base: %v, %v", err, a.DeltaFailures())
 	}
 	if _, hint := failed.Advice(); !strings.Contains(hint, "run again") {
 		t.Errorf("the hint for a mirror that does not answer is %q", hint)
 	}
-	fail = fs.ErrNotExist
+	problem = fs.ErrNotExist
 	if err := s.rebuilt(t, a, 1); !errors.As(err, &failed) {
 		t.Fatalf("without the base: %v", err)
 	}
 	if _, hint := failed.Advice(); strings.Contains(hint, "run again") {
 		t.Errorf("the hint for a base that is gone is %q", hint)
 	}
-	fail = nil
+	problem = nil
 	if err := s.rebuilt(t, a, 1); err != nil || len(a.DeltaFailures()) > 0 {
 		t.Errorf("at last: %v, %v", err, a.DeltaFailures())
 	}
 	body, err := a.Blob(t.Context(), "", s.layers[1], 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if err := body.Close(); err != nil {
 		t.Error(err)
 	}
@@ -117,22 +116,14 @@ func TestTamperedDelta(t *testing.T) {
 func tampered(t *testing.T, c CarriedDelta, tamper func(h *delta.Header, frames []byte) []byte) CarriedDelta {
 	t.Helper()
 	file, err := c.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	h, err := delta.ReadHeader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	frames, err := io.ReadAll(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	frames = tamper(h, frames)
 	text, err := h.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	text = append(text, frames...)
 	c.File, c.FileSize = digest.FromBytes(text), int64(len(text))
 	c.Open = func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // failing is a file with some unreadable bytes.
@@ -63,9 +65,7 @@ func TestUnreadablePlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, err := Open(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			defer a.Close()
 			v := &a.set.Volumes[1]
 			from, to, lost := at(v)
@@ -99,9 +99,7 @@ func TestMediumRemoved(t *testing.T) {
 	for name, gone := range map[string]error{"input/output error": syscall.EIO, "no such device": syscall.ENODEV} {
 		t.Run(name, func(t *testing.T) {
 			a, err := Open(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			defer a.Close()
 			if len(a.set.Volumes) < 2 {
 				t.Fatal("there is one volume only")
@@ -146,13 +144,9 @@ func TestReadOnlyMedium(t *testing.T) {
 	s, dir := newSample(1, 9000, 700), t.TempDir()
 	s.write(t, dir, Options{})
 	for name := range folder(t, dir) {
-		if err := os.Chmod(filepath.Join(dir, name), 0o444); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.Chmod(filepath.Join(dir, name), 0o444))
 	}
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Chmod(dir, 0o555))
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o755) })
 	s.check(t, dir)
 }
@@ -163,9 +157,7 @@ func TestVerifyIsCancelled(t *testing.T) {
 	s, dir := newSample(1, 3<<20, 3<<20), t.TempDir()
 	s.write(t, dir, Options{})
 	a, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	var read int64
@@ -181,9 +173,7 @@ func TestVerifySeveralMediaAtOnce(t *testing.T) {
 	s, dir := newSample(1, slices.Repeat([]int{9000}, 12)...), t.TempDir()
 	s.write(t, dir, Options{VolumeSize: 16 << 10})
 	a, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	var want []string
 	for i := range a.set.Volumes {

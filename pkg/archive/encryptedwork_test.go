@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"filippo.io/age"
-	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestEncryptedInterrupted checks that an interrupted run does not reveal secrets either, and that
@@ -20,30 +21,24 @@ func TestEncryptedInterrupted(t *testing.T) {
 	s.Name = "the-name"
 	opts := Options{VolumeSize: 96 << 10, Encrypt: to(ann)}
 	w, err := Create(t.Context(), dir, s.content(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	tells(t, dir, s.secrets()) // before the first byte of content
 	half := s.Entries[:len(s.Entries)/2]
-	fail := errors.New("the source went away")
+	gone := errors.New("the source went away")
 	for i, e := range s.Entries {
 		if i < len(half) {
-			if err := w.PutBlob(t.Context(), "", e, s.open(e.Digest)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, w.PutBlob(t.Context(), "", e, s.open(e.Digest)))
 			continue
 		}
 		err := w.PutBlob(t.Context(), "", e, func(ctx context.Context, _ int64) (io.ReadCloser, error) {
-			return io.NopCloser(io.MultiReader(bytes.NewReader(s.bytes[e.Digest][:e.Size/2]), broken{fail})), nil
+			return io.NopCloser(io.MultiReader(bytes.NewReader(s.bytes[e.Digest][:e.Size/2]), broken{gone})), nil
 		})
-		if e.Size > 0 && !errors.Is(err, fail) {
+		if e.Size > 0 && !errors.Is(err, gone) {
 			t.Fatal(err)
 		}
 	}
 	tells(t, dir, s.secrets())
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	tells(t, dir, s.secrets())
 	key := w.outer.Encryption.Recipient
 
@@ -61,9 +56,7 @@ func TestEncryptedInterrupted(t *testing.T) {
 	if n := s.put(t, w); n > len(s.Entries)-len(half) {
 		t.Errorf("%d of %d were put again", n, len(s.Entries))
 	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	tells(t, dir, s.secrets())
 	s.readBack(t, openAs(t, dir, ann))
 
@@ -80,9 +73,7 @@ func TestEncryptedInterrupted(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff(before, folder(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, before, folder(t, dir))
 	opts.Encrypt = to(person(t))
 	if w, err = Create(t.Context(), dir, s.content(), opts); err != nil || w.Complete() {
 		t.Errorf("for another recipient nothing is written: %v", err)
@@ -99,14 +90,10 @@ func TestEncryptedInterruptedDamage(t *testing.T) {
 	s, dir, ann := newSample(1, 3000, 70_000, 200_000), t.TempDir(), person(t)
 	opts := Options{Encrypt: to(ann)}
 	w, err := Create(t.Context(), dir, s.content(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s.put(t, w)
 	e := *w.slot(s.Entries[4].Digest).entry.Encrypted
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	alter(t, filepath.Join(dir, partialName, volumeName(1, 1)), flip((e.Offset+e.Size-1)*8))
 	if w, err = Create(t.Context(), dir, s.content(), opts); err != nil {
 		t.Fatal(err)
@@ -114,9 +101,7 @@ func TestEncryptedInterruptedDamage(t *testing.T) {
 	if n := s.put(t, w); n != 1 {
 		t.Errorf("%d were put again", n)
 	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	a := openAs(t, dir, ann)
 	s.readBack(t, a)
 	if err := a.Verify(t.Context(), nil); err != nil {
@@ -132,15 +117,11 @@ func TestEncryptedAnew(t *testing.T) {
 	opts := Options{Encrypt: &Encryption{Recipients: []age.Recipient{ann.Recipient()}}}
 	for range 2 {
 		w, err := Create(t.Context(), dir, s.content(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if n := s.put(t, w); n != len(s.Entries) {
 			t.Errorf("%d of %d were put", n, len(s.Entries))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.Close())
 	}
 	s.write(t, dir, opts)
 	s.readBack(t, openAs(t, dir, ann))

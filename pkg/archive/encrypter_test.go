@@ -3,6 +3,8 @@ package archive
 import (
 	"io"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestPadme(t *testing.T) {
@@ -21,14 +23,10 @@ func TestPadme(t *testing.T) {
 
 func TestSealer(t *testing.T) {
 	enc, err := newEncrypter(person(t).Recipient(), 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for size := int64(0); size < 300_000; size += 1 + size/97 {
 		r, err := enc.encrypt(io.LimitReader(zeros{}, size), size, enc.encryptedSize(size))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		n, err := io.Copy(io.Discard, r)
 		if err != nil || n != enc.encryptedSize(size) || enc.contentSize(n) != size {
 			t.Fatalf("%d bytes are %d encrypted, not %d: %v", size, n, enc.encryptedSize(size), err)

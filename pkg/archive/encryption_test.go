@@ -19,6 +19,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -26,9 +27,7 @@ import (
 func person(t testing.TB) *age.X25519Identity {
 	t.Helper()
 	id, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return id
 }
 
@@ -45,9 +44,7 @@ func to(people ...*age.X25519Identity) *Encryption {
 func openAs(t testing.TB, dir string, identities ...age.Identity) *Archive {
 	t.Helper()
 	a, err := OpenWith(OpenOptions{Identities: identities}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(func() { _ = a.Close() })
 	return a
 }
@@ -164,9 +161,7 @@ func TestEncrypted(t *testing.T) {
 func TestEncryptedHybrid(t *testing.T) {
 	t.Parallel()
 	id, err := age.GenerateHybridIdentity()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s, dir := newSample(1, 70_000, 5), t.TempDir()
 	s.write(t, dir, Options{VolumeSize: 32 << 10, Encrypt: &Encryption{Recipients: []age.Recipient{id.Recipient()}}})
 	a := openAs(t, dir, id)
@@ -186,17 +181,13 @@ func TestEncryptedIsAge(t *testing.T) {
 	t.Parallel()
 	s, dir, ann := newSample(1, 0, 5000, 70_000, 200_000), t.TempDir(), person(t)
 	w, err := Create(t.Context(), dir, s.content(), Options{VolumeSize: 96 << 10, Encrypt: to(ann)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	sizes := map[string]int64{}
 	for _, v := range w.outer.Volumes {
 		sizes[v.Name] = v.Size
 	}
 	s.put(t, w)
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	for name, size := range sizes {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() != size {
 			t.Errorf("%s: %v, want %d bytes", name, err, size)
@@ -206,18 +197,14 @@ func TestEncryptedIsAge(t *testing.T) {
 	m := a.selected()
 	for i := range m.set.Volumes {
 		raw, err := os.ReadFile(filepath.Join(dir, m.set.Volumes[i].Name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, e := range m.set.Volumes[i].Entries[1:] {
 			file := raw[e.Encrypted.Offset:][:e.Encrypted.Size]
 			if e.Path == copyPath { // what is encrypted in it is an age file of its own
 				continue
 			}
 			plain, err := age.Decrypt(bytes.NewReader(file), m.key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			text, err := io.ReadAll(plain)
 			if err != nil || int64(len(text)) < e.Size || len(bytes.Trim(text[e.Size:], "\x00")) > 0 {
 				t.Errorf("%s (%s): %d bytes for %d, %v", e.Encrypted.Path, e.path(), len(text), e.Size, err)
@@ -284,9 +271,7 @@ func TestEncryptedDamage(t *testing.T) {
 		t.Errorf("Verify = %v, lost %v", err, damage.Lost())
 	}
 	body, err := a.Blob(t.Context(), "", large, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err = io.Copy(io.Discard, body); !errors.As(err, &damage) || !strings.Contains(err.Error(), "does not decrypt") {
 		t.Errorf("reading it: %v", err)
 	}
@@ -324,9 +309,7 @@ func TestEncryptedSeries(t *testing.T) {
 	dir, s := t.TempDir(), newSample(1, 3000, 70_000)
 	s.write(t, dir, Options{})
 	w, err := Create(t.Context(), dir, s.content(), Options{Encrypt: to(ann), Replace: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, e := range s.Entries {
 		if err := w.PutBlob(t.Context(), "", e, func(context.Context, int64) (io.ReadCloser, error) {
 			return nil, errors.New("it is fetched again")
@@ -334,9 +317,7 @@ func TestEncryptedSeries(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	tells(t, dir, s.secrets())
 	s.readBack(t, openAs(t, dir, ann))
 }
@@ -366,18 +347,14 @@ func TestEncryptedMissing(t *testing.T) {
 	t.Parallel()
 	s, dir, ann := newSample(1, 30_000, 30_000), t.TempDir(), person(t)
 	s.write(t, dir, Options{VolumeSize: 48 << 10, Encrypt: to(ann)})
-	if err := os.Remove(filepath.Join(dir, volumeName(1, 2))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(filepath.Join(dir, volumeName(1, 2))))
 	for _, opts := range []OpenOptions{{}, {Identities: []age.Identity{ann}}} {
 		var damage *DamageError
 		if _, err := OpenWith(opts, dir); !errors.As(err, &damage) || damage.Damage[0].File != volumeName(1, 2) {
 			t.Errorf("Open = %v", err)
 		}
 	}
-	if err := os.Remove(filepath.Join(dir, setID{sequence: 1}.inner())); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(filepath.Join(dir, setID{sequence: 1}.inner())))
 	if _, err := Inspect(dir); err == nil || !strings.Contains(err.Error(), "gantry-000001.json.age: missing") {
 		t.Errorf("without the inner set manifest: %v", err)
 	}

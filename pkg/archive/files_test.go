@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestFiles checks that everything that belongs to a set is listed, and nothing else.
@@ -15,9 +17,7 @@ func TestFiles(t *testing.T) {
 		"gantry-000002.0001.tar": 5, "gantry-000002.0002.tar": 4, "gantry-000002.json": 3, "gantry-000002.json.sha256": 2, "gantry-000002.json.sig": 1,
 		"gantry-000002-repair.json": 9, "gantry-000001.0001.tar": 9, "gantry-000002.txt": 9, "notes.json": 9,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, size), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(dir, name), make([]byte, size), 0o600))
 	}
 	got, err := Files(dir, 2)
 	want := []FileInfo{

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestTruncatedAtEveryBlock truncates a volume at each of its blocks and checks that the volume and
@@ -16,27 +18,19 @@ func TestTruncatedAtEveryBlock(t *testing.T) {
 	s.write(t, dir, Options{})
 	path := filepath.Join(dir, volumeName(1, 1))
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	good, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer good.Close()
 	entries := good.set.Volumes[0].Entries
 	for size := len(whole) - blockSize; size >= 0; size -= blockSize {
-		if err := os.Truncate(path, int64(size)); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.Truncate(path, int64(size)))
 		var damage *DamageError
 		if _, err := Open(dir); !errors.As(err, &damage) || damage.Damage[0].File != volumeName(1, 1) || !strings.HasPrefix(damage.Damage[0].Problem, "truncated: it has ") {
 			t.Fatalf("%d bytes: Open = %v", size, err)
 		}
 		a, err := Inspect(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		err = errors.Join(a.Verify(t.Context(), nil), a.Close())
 		if !errors.As(err, &damage) || len(damage.Damage) != 1 || damage.Recoverable() {
 			t.Fatalf("%d bytes: Verify = %v", size, err)
@@ -47,9 +41,7 @@ func TestTruncatedAtEveryBlock(t *testing.T) {
 			}
 		}
 	}
-	if err := os.WriteFile(path, whole, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(path, whole, 0o644))
 	if err := inspect(t, dir); err != nil {
 		t.Error(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // tarOf returns a tar file with empty files.
@@ -17,13 +18,9 @@ func tarOf(t *testing.T, names ...string) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, name := range names {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600}); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.WriteHeader(&tar.Header{Name: name, Mode: 0o600}))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	return b.Bytes()
 }
 
@@ -33,9 +30,7 @@ func TestForeignArchive(t *testing.T) {
 	dir := t.TempDir()
 	newSample(1, 3000).write(t, dir, Options{})
 	ours, err := os.ReadFile(filepath.Join(dir, volumeName(1, 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for name, tc := range map[string]struct {
 		file       string
 		raw        []byte
@@ -54,9 +49,7 @@ func TestForeignArchive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, tc.file), tc.raw, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.WriteFile(filepath.Join(dir, tc.file), tc.raw, 0o600))
 			_, err := Open(dir)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(advice.Hint(err), tc.hint) {
 				t.Errorf("%v (%s)", err, advice.Hint(err))

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // FuzzLabel checks that any label is read or refused, and that the numbers read have no more digits
@@ -18,9 +20,7 @@ func FuzzLabel(f *testing.F) {
 	s, dir := newSample(1, 100), f.TempDir()
 	s.write(f, dir, Options{})
 	raw, err := os.ReadFile(filepath.Join(dir, volumeName(1, 1)))
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	f.Add(raw[:2*blockSize])
 	f.Add(raw[:blockSize+3])
 	f.Add(append(make([]byte, blockSize), `{"sequence":1,"volume":2,"volumes":1}`...))

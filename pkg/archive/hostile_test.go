@@ -16,6 +16,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
@@ -170,16 +171,10 @@ func TestHostileVolumes(t *testing.T) {
 			dir := filepath.Join(outer, "media", "disk")
 			s.write(t, dir, Options{})
 			a, err := Open(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := a.Close(); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
+			fail.On(t, a.Close())
 			raw, err := os.ReadFile(filepath.Join(dir, volumeName(1, 1)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			h := &hostile{raw: raw, volume: &a.set.Volumes[0]}
 			for i := range h.volume.Entries {
 				if e := &h.volume.Entries[i]; e.Digest == digest.FromBytes(s.bytes[s.Entries[1].Digest]) {
@@ -188,9 +183,7 @@ func TestHostileVolumes(t *testing.T) {
 			}
 			tc.make(h)
 			put := func(name string, raw []byte) {
-				if err := os.WriteFile(filepath.Join(dir, name), raw, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, os.WriteFile(filepath.Join(dir, name), raw, 0o644))
 			}
 			put(volumeName(1, 1), h.raw)
 			check := func(want string) {
@@ -271,9 +264,7 @@ func TestHostileFolder(t *testing.T) {
 			s.write(t, dir, Options{})
 			path, hidden := filepath.Join(dir, tc.file), filepath.Join(outside, "file")
 			// The target of the link has the correct content.
-			if err := errors.Join(os.Rename(path, hidden), tc.make(path, hidden)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, errors.Join(os.Rename(path, hidden), tc.make(path, hidden)))
 			var damage *DamageError
 			if err := inspect(t, dir); !errors.As(err, &damage) || damage.Damage[0].File != tc.file || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%v, want %q", err, tc.want)

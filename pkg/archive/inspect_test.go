@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestLostIsWhatCannotBeRead checks, for each kind of damage, that exactly the content that Verify
@@ -57,17 +58,11 @@ func TestLostIsWhatCannotBeRead(t *testing.T) {
 			dir := t.TempDir()
 			s.write(t, dir, Options{VolumeSize: 16 << 10})
 			whole, err := Open(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			defer whole.Close()
-			if err := tc.damage(dir, whole); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, tc.damage(dir, whole))
 			a, err := Inspect(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			defer a.Close()
 			said := map[digest.Digest]bool{}
 			var damage *DamageError
@@ -112,9 +107,7 @@ func TestInspectNeedsASet(t *testing.T) {
 
 func TestOpenAVolume(t *testing.T) {
 	file := filepath.Join(t.TempDir(), volumeName(1, 1))
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, nil, 0o600))
 	if _, err := Open(file); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(advice.Text(err), "name the folder") {
 		t.Errorf("Open = %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 )
 
@@ -29,9 +30,7 @@ func TestTidiesBehindACompleteArchive(t *testing.T) {
 		if !w.Complete() {
 			t.Errorf("%s: the archive is complete, and another is started", name)
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.Close())
 		if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
 			t.Errorf("%s: %.500s", name, diff)
 		}
@@ -44,13 +43,9 @@ func TestTidiesBehindACompleteArchive(t *testing.T) {
 // leave makes files in the partial folder.
 func leave(t *testing.T, dir string, names ...string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Join(dir, partialName, asideName), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.MkdirAll(filepath.Join(dir, partialName, asideName), 0o755))
 	for _, name := range names {
-		if err := os.WriteFile(filepath.Join(dir, partialName, name), []byte("left\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(dir, partialName, name), []byte("left\n"), 0o600))
 	}
 }
 
@@ -68,9 +63,7 @@ func TestTidiesReplacedSets(t *testing.T) {
 	}
 	again := func() {
 		t.Helper()
-		if err := begin(t, dir, s, replace).Close(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, begin(t, dir, s, replace).Close())
 	}
 	if again(); !has() {
 		t.Error("a set was removed though nothing was interrupted")
@@ -90,13 +83,9 @@ func TestTidiesNothingOfUse(t *testing.T) {
 	s.write(t, dir, Options{})
 	w := begin(t, dir, other, Options{})
 	e := other.Entries[0]
-	if err := errors.Join(w.PutBlob(t.Context(), "", e, other.open(e.Digest)), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.PutBlob(t.Context(), "", e, other.open(e.Digest)), w.Close()))
 	before := names(t, filepath.Join(dir, partialName))
-	if err := begin(t, dir, s, Options{}).Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, begin(t, dir, s, Options{}).Close())
 	if diff := cmp.Diff(before, names(t, filepath.Join(dir, partialName))); diff != "" || !slices.Contains(before, journalName) {
 		t.Errorf("unfinished work was touched: %s", diff)
 	}
@@ -104,28 +93,18 @@ func TestTidiesNothingOfUse(t *testing.T) {
 	if n := other.put(t, w); n != len(other.Entries)-1 {
 		t.Errorf("%d of %d entries were needed, although one was present", n, len(other.Entries))
 	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 
 	leave(t, dir, journalName)
 	partial, err := os.OpenRoot(filepath.Join(dir, partialName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer func() { _ = partial.Close() }() // only read
 	lock, err := lockfile.Acquire(partial, lockName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	before = names(t, filepath.Join(dir, partialName))
-	if err := begin(t, dir, other, Options{}).Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, begin(t, dir, other, Options{}).Close())
 	if diff := cmp.Diff(before, names(t, filepath.Join(dir, partialName))); diff != "" {
 		t.Errorf("the folder of a running run was changed: %s", diff)
 	}
-	if err := lock.Release(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, lock.Release())
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestDense checks that a set manifest that would take far more memory than its length is refused.
@@ -33,9 +35,7 @@ func TestManyEntries(t *testing.T) {
 		a := &Archive{entryLimit: most, log: slog.New(slog.DiscardHandler), chosen: map[digest.Digest][]piece{}}
 		defer a.Close()
 		for _, dir := range s.dirs {
-			if err := a.addRoot(dir); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, a.addRoot(dir))
 		}
 		return a.load(0)
 	}

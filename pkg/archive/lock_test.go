@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 )
 
@@ -19,16 +18,12 @@ func TestLock(t *testing.T) {
 		t.Fatalf("Create = %v", err)
 	}
 	s.put(t, w) // the other run did no damage
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	w = begin(t, dir, s, Options{})
 	if !w.Has(s.Entries[0]) {
 		t.Error("the work of the first run is lost")
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 }
 
 // TestLockRace checks that only one of many concurrent runs writes at a time, and that none damages
@@ -57,7 +52,5 @@ func TestLockRace(t *testing.T) {
 		}
 	}
 	s.check(t, dir)
-	if diff := cmp.Diff([]string{volumeName(1, 1), setName(1), sumName(1)}, names(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{volumeName(1, 1), setName(1), sumName(1)}, names(t, dir))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -52,9 +53,7 @@ func (s *line) next(t *testing.T, whole *sample, size int64) string {
 func newest(t *testing.T, dirs ...string) SetInfo {
 	t.Helper()
 	a, err := Inspect(dirs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	return a.Selected()
 }
@@ -95,9 +94,7 @@ func (s *sample) readable(t *testing.T, a *Archive) (lost int) {
 func mustOpen(t *testing.T, dirs ...string) *Archive {
 	t.Helper()
 	a, err := Open(dirs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(func() { _ = a.Close() }) // only read
 	return a
 }
@@ -176,9 +173,7 @@ func TestMissingVolumes(t *testing.T) {
 	if n < 2 || volumes(0) < 2 {
 		t.Fatalf("%d volumes", n)
 	}
-	if err := errors.Join(os.Remove(filepath.Join(s.dirs[2], volumeName(3, 2))), os.Remove(filepath.Join(s.dirs[0], volumeName(1, 2)))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(os.Remove(filepath.Join(s.dirs[2], volumeName(3, 2))), os.Remove(filepath.Join(s.dirs[0], volumeName(1, 2)))))
 	want := strings.NewReplacer("N", string(rune('0'+n)), "DIRS", strings.Join(s.dirs, ", ")).Replace("gantry-000003.0002.tar (sequence 3, volume 2 of N) is in none of DIRS")
 	_, err := Open(s.dirs...)
 	if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "gantry-000001") {
@@ -193,9 +188,7 @@ func TestMissingVolumes(t *testing.T) {
 		}
 	}
 	a, err := Inspect(s.dirs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	lost := s.samples[2].readable(t, a)
 	var damage *DamageError
@@ -212,9 +205,7 @@ func TestVolumesOnSeveralMedia(t *testing.T) {
 	s.write(t, dir, Options{VolumeSize: 16 << 10})
 	move := func(name, to string) {
 		t.Helper()
-		if err := os.Rename(filepath.Join(dir, name), to); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.Rename(filepath.Join(dir, name), to))
 	}
 	move(volumeName(1, 2), filepath.Join(second, volumeName(1, 2)))
 	move(volumeName(1, 3), filepath.Join(third, "Volume 3 (copy).TAR"))
@@ -247,9 +238,7 @@ func TestAsk(t *testing.T) {
 	dir, second, third := t.TempDir(), t.TempDir(), t.TempDir()
 	s.write(t, dir, Options{VolumeSize: 16 << 10, withoutCopy: true})
 	for n, to := range map[int]string{2: second, 3: third} {
-		if err := os.Rename(filepath.Join(dir, volumeName(1, n)), filepath.Join(to, volumeName(1, n))); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.Rename(filepath.Join(dir, volumeName(1, n)), filepath.Join(to, volumeName(1, n))))
 	}
 	two, three := volumeName(1, 2)+" (sequence 1, volume 2 of 4)", volumeName(1, 3)+" (sequence 1, volume 3 of 4)"
 	var asked [][]string
@@ -260,9 +249,7 @@ func TestAsk(t *testing.T) {
 		answers = answers[1:]
 		return answer, nil
 	}}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	want := [][]string{{two, three}, {two, three}, {two}, {two}}
 	if !slices.EqualFunc(asked, want, slices.Equal) {
@@ -324,9 +311,7 @@ func TestTwoArchives(t *testing.T) {
 func TestChooseSequence(t *testing.T) {
 	s := months(t)
 	a, err := OpenWith(OpenOptions{Sequence: 2}, s.dirs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	if n := s.samples[1].readable(t, a); n != 0 || a.Selected().Sequence != 2 {
 		t.Errorf("%d are lost of sequence %d", n, a.Selected().Sequence)
@@ -337,9 +322,7 @@ func TestChooseSequence(t *testing.T) {
 	spare := t.TempDir()
 	for _, name := range []string{setName(3), sumName(3)} {
 		raw, err := os.ReadFile(filepath.Join(s.dirs[2], name))
-		if err := errors.Join(err, os.WriteFile(filepath.Join(spare, name), raw, 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, errors.Join(err, os.WriteFile(filepath.Join(spare, name), raw, 0o644)))
 	}
 	alter(t, filepath.Join(s.dirs[2], setName(3)), flip(4000))
 	if _, err := Open(s.dirs...); err == nil || !strings.Contains(err.Error(), setName(3)) {

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // pack calls Options.pack with default options.
@@ -82,21 +84,15 @@ func TestPack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := pack(Content{Plan: writeBytes([]byte("{}")), Entries: slices.Values(blobs(tc.sizes...))}, 1, "", limit)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, sizes(p.set)); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, tc.want, sizes(p.set))
 			for _, v := range p.set.Volumes {
 				if v.Size > limit {
 					t.Errorf("%s has %d bytes", v.Name, v.Size)
 				}
 			}
 			again, err := parseUnfinished(encoded(t, p.set))
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if diff := cmp.Diff(p.set, again); diff != "" {
 				t.Errorf("read back: %s", diff)
 			}
@@ -108,9 +104,7 @@ func TestPack(t *testing.T) {
 func encoded(t testing.TB, s *set) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := s.write(&b); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, s.write(&b))
 	return b.Bytes()
 }
 
@@ -134,9 +128,7 @@ func TestOverhead(t *testing.T) {
 		total += content[i]
 	}
 	p, err := pack(Content{Plan: writeBytes([]byte("{}")), Entries: slices.Values(blobs(content...))}, 1, "", 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	written := p.size
 	for _, v := range p.set.Volumes {
 		written += v.Size

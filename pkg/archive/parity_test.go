@@ -16,6 +16,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive/parity"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/file/space"
 )
 
@@ -32,9 +33,7 @@ func redundant(t *testing.T, percent int, opts Options) (dir string, files map[s
 func rebuildIn(t *testing.T, opts RebuildOptions, dirs ...string) ([]RebuiltVolume, error) {
 	t.Helper()
 	a, err := Inspect(dirs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	return a.Rebuild(t.Context(), opts)
 }
@@ -44,9 +43,7 @@ func rebuildIn(t *testing.T, opts RebuildOptions, dirs ...string) ([]RebuiltVolu
 func TestRebuildVolumes(t *testing.T) {
 	t.Parallel()
 	identity, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for kind, opts := range map[string]Options{
 		"plain":     {},
 		"encrypted": {Encrypt: &Encryption{Recipients: []age.Recipient{identity.Recipient()}}},
@@ -78,9 +75,7 @@ func TestRebuildVolumes(t *testing.T) {
 					default:
 						err = os.WriteFile(path, []byte(strings.Repeat("x", len(files[volumes[v]]))), 0o644)
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					fail.On(t, err)
 				}
 				before := folder(t, dir)
 				done, err := rebuildIn(t, RebuildOptions{}, dir)
@@ -116,9 +111,7 @@ func TestRebuildSectors(t *testing.T) {
 		}
 		raw := []byte(text)
 		raw[i*(64<<10)+600] ^= 1
-		if err := os.WriteFile(filepath.Join(dir, name), raw, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(dir, name), raw, 0o644))
 		i++
 	}
 	damaged, to := folder(t, dir), filepath.Join(t.TempDir(), "to")
@@ -143,18 +136,14 @@ func TestParityRuns(t *testing.T) {
 	dir, files := redundant(t, 40, Options{})
 	sample := newSample(7, 500_000, 900_000, 300_000, 1_500_000, 200_000)
 	first := setID{sequence: 1}.parity(1)
-	if err := os.Remove(filepath.Join(dir, first)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(filepath.Join(dir, first)))
 	sample.write(t, dir, Options{VolumeSize: 800 << 10, Redundancy: 40})
 	if !cmp.Equal(files, folder(t, dir)) {
 		t.Errorf("the second run changed the folder: %q", names(t, dir))
 	}
 	sample.write(t, dir, Options{VolumeSize: 800 << 10, Redundancy: 1})
 	got := slices.DeleteFunc(names(t, dir), func(n string) bool { return !strings.HasSuffix(n, paritySuffix) })
-	if diff := cmp.Diff([]string{first}, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{first}, got)
 	// Full disks.
 	var volumes int64
 	for name, text := range files {
@@ -171,9 +160,7 @@ func TestParityRuns(t *testing.T) {
 	if _, err := Create(t.Context(), t.TempDir(), sample.content(), Options{VolumeSize: 800 << 10, freeSpace: free}); err != nil {
 		t.Errorf("without parity: %v", err)
 	}
-	if err := os.Remove(filepath.Join(dir, setID{sequence: 1}.volume(2))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(filepath.Join(dir, setID{sequence: 1}.volume(2))))
 	_, err = rebuildIn(t, RebuildOptions{freeSpace: func(string) (int64, error) { return 1000, nil }}, dir)
 	if !errors.As(err, &full) {
 		t.Errorf("without space for a rebuilt volume: %v", err)
@@ -188,9 +175,7 @@ func TestParityRuns(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, first), raw, 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err = rebuildIn(t, RebuildOptions{}, dir); err == nil || !strings.Contains(err.Error(), "other volumes") {
 		t.Errorf("with the parity of another archive: %v", err)
 	}
@@ -211,9 +196,7 @@ func TestParityRefuses(t *testing.T) {
 		t.Errorf("without parity files: %v", err)
 	}
 	a, err := Inspect(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(syscall.EINTR)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // killedIn is set in a process that adds parity files to the archive in this folder, and hangs in the middle.
@@ -24,9 +26,7 @@ func TestParityHangs(t *testing.T) {
 		t.Skip("it runs in a process of TestParityKilled")
 	}
 	a, err := Inspect(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	err = AddParity(t.Context(), dir, a.Selected().SetRef, Options{Redundancy: 40, WatchParity: func(_ int64, done func() int64) func() {
 		return func() { // everything was written, and no file has its name
@@ -46,21 +46,15 @@ func TestParityKilled(t *testing.T) {
 	dir, want := redundant(t, 40, Options{})
 	for name := range want {
 		if strings.HasSuffix(name, paritySuffix) {
-			if err := os.Remove(filepath.Join(dir, name)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.Remove(filepath.Join(dir, name)))
 		}
 	}
 	before := names(t, dir)
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	cmd := exec.CommandContext(t.Context(), program, "-test.run", "^TestParityHangs$", "-test.timeout", "1m")
 	cmd.Env = append(os.Environ(), killedIn+"="+dir)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, cmd.Start())
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) { //nolint:forbidigo // a test waits for a process
 		if _, err := os.Stat(filepath.Join(dir, "reached")); err == nil {
 			break
@@ -72,27 +66,19 @@ func TestParityKilled(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	if err := os.Remove(filepath.Join(dir, "reached")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(filepath.Join(dir, "reached")))
 	left := slices.DeleteFunc(names(t, dir), func(name string) bool { return slices.Contains(before, name) })
 	if len(left) == 0 || slices.ContainsFunc(left, func(name string) bool { return !strings.HasPrefix(name, ".") }) {
 		t.Errorf("after the kill, the folder also has %q", left)
 	}
 	hourAgo := time.Now().Add(-2 * time.Hour)
 	for _, name := range left {
-		if err := os.Chtimes(filepath.Join(dir, name), hourAgo, hourAgo); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.Chtimes(filepath.Join(dir, name), hourAgo, hourAgo))
 	}
 	a, err := Inspect(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
-	if err := AddParity(t.Context(), dir, a.Selected().SetRef, Options{Redundancy: 40}); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, AddParity(t.Context(), dir, a.Selected().SetRef, Options{Redundancy: 40}))
 	if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
 		t.Errorf("the second run wrote something else (-want +got):\n%.2000s", diff)
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
@@ -18,9 +18,7 @@ import (
 func sound(t testing.TB) *packing {
 	t.Helper()
 	p, err := pack(Content{Plan: writeBytes([]byte("{}")), Entries: slices.Values(blobs(20000, 20000, 10))}, 1, digest.FromString("parent"), 32<<10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return p
 }
 
@@ -103,9 +101,7 @@ func TestParseSetRefuses(t *testing.T) {
 			}
 			tc.change(p.set)
 			raw, err := json.Marshal(p.set)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if _, err := parseSet(raw); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("parseSet = %v, want %q", err, tc.want)
 			}
@@ -133,20 +129,14 @@ func TestParseSetPassesOverUnknownFields(t *testing.T) {
 	p := sound(t)
 	raw := bytes.Replace(encoded(t, p.set), []byte(`{"format":1,`), []byte(`{"format":1,"builtOn":["x"],"by":{"name":"y"},`), 1)
 	s, err := parseSet(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(p.set, s); diff != "" {
-		t.Error(diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, p.set, s)
 }
 
 func FuzzSet(f *testing.F) {
 	f.Add(encoded(f, sound(f).set))
 	p, err := pack(Content{Plan: writeBytes([]byte("{}")), Entries: slices.Values(blobs(1))}, maxSequence, "", 1<<40)
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	f.Add(encoded(f, p.set))
 	f.Add(bytes.ReplaceAll(encoded(f, p.set), []byte(`"offset":`), []byte(`"offset":9223372036854775807,"o":`)))
 	f.Add(encoded(f, inParts(f)))
@@ -183,9 +173,7 @@ func FuzzSet(f *testing.F) {
 		if err != nil {
 			t.Fatalf("wrote %s, which is refused: %v", written, err)
 		}
-		if diff := cmp.Diff(s, again); diff != "" {
-			t.Fatal(diff)
-		}
+		fail.Diff(t, s, again)
 	})
 }
 

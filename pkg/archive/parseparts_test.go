@@ -8,6 +8,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -23,9 +24,7 @@ func inParts(t testing.TB) *set {
 		RepositoryOf: func(digest.Digest) string { return "org/name" },
 	}}
 	p, err := o.pack(Content{Name: "series", Plan: writeBytes([]byte("{}")), Entries: slices.Values(all)}, 3, digest.FromString("2"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for i := range p.set.Volumes {
 		for _, e := range p.set.Volumes[i].Entries {
 			if e.Part != nil {
@@ -41,9 +40,7 @@ func repairing(t testing.TB) *set {
 	t.Helper()
 	o := &Options{VolumeSize: 32 << 10, Repair: &Repair{state.SetRef{Sequence: 4, Set: digest.FromString("4")}, digest.FromString("plan")}}
 	p, err := o.pack(Content{Name: "series", Entries: slices.Values(blobs(100))}, 4, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return p.set
 }
 
@@ -112,9 +109,7 @@ func TestParseSetRefusesLineageAndParts(t *testing.T) {
 				reframe(s) // an attacker would do that too
 			}
 			raw, err := json.Marshal(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if _, err := parseSet(raw); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("parseSet = %v, want %q", err, tc.want)
 			}

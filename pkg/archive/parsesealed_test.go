@@ -12,6 +12,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -24,9 +25,7 @@ func sealedPair(t testing.TB) (outer, inner *set) {
 		Base: &Base{Sets: []state.SetRef{{Sequence: 2, Set: digest.FromString("2")}}, Has: func(d digest.Digest) bool { return d == blobs(1)[0].Digest }, RepositoryOf: func(digest.Digest) string { return "some/where" }},
 	}
 	p, err := o.pack(Content{Name: "series", Plan: writeBytes([]byte("{}")), Entries: slices.Values(blobs(1, 100, 20_000, 150_000))}, 3, digest.FromString("parent"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	p.outer.Encryption.Manifest = digest.FromString("inner")
 	for i := range p.outer.Volumes {
 		for j := range p.outer.Volumes[i].Entries[1:] {
@@ -91,9 +90,7 @@ func TestParseSealed(t *testing.T) {
 			if strings.HasPrefix(name, "inner: ") {
 				raw := encoded(t, inner)
 				outer, err = parseSet(encoded(t, outer))
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				_, err = parseInner(raw, outer)
 			}
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -142,25 +139,17 @@ func TestEncryptedSubstitution(t *testing.T) {
 	layer := s.Entries[1]
 	e := locations(a.blobs, layer.Digest)[0].entry
 	recipient, err := parseRecipient(a.selected().outer.Encryption.Recipient)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	enc, err := newEncrypter(recipient, DefaultVolumeSize)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	forged, err := encryptTo(make([]byte, enc.contentSize(e.Encrypted.Size)), recipient)
 	if err != nil || int64(len(forged)) != e.Encrypted.Size {
 		t.Fatalf("%d bytes for %d, %v", len(forged), e.Encrypted.Size, err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, volumeName(1, 1)), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	_, err = f.WriteAt(forged, e.Offset)
-	if err := errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(err, f.Close()))
 	var damage *DamageError
 	if _, err := a.readAll(context.Background(), locations(a.blobs, layer.Digest), 1<<20); !errors.As(err, &damage) || !strings.Contains(err.Error(), "its digest is") {
 		t.Errorf("it is read: %v", err)

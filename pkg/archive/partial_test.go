@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
@@ -29,9 +30,7 @@ func reference(t *testing.T, s *sample, opts Options) map[string]string {
 func begin(t *testing.T, dir string, s *sample, opts Options) *Writer {
 	t.Helper()
 	w, err := Create(t.Context(), dir, s.content(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return w
 }
 
@@ -45,16 +44,12 @@ func TestInterruptedAfterEachEntry(t *testing.T) {
 		dir := t.TempDir()
 		w := begin(t, dir, s, opts)
 		for _, e := range s.Entries[:n] {
-			if err := w.PutBlob(t.Context(), "", e, s.open(e.Digest)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, w.PutBlob(t.Context(), "", e, s.open(e.Digest)))
 		}
 		if err := w.Finish(t.Context()); (err == nil) != (n == len(s.Entries)) {
 			t.Errorf("Finish after %d entries = %v", n, err)
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.Close())
 		if n == 0 {
 			if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
 				t.Errorf("nothing was written, but something stays: %s", diff)
@@ -71,9 +66,7 @@ func TestInterruptedAfterEachEntry(t *testing.T) {
 		if put := s.put(t, w); put != len(s.Entries)-n {
 			t.Errorf("after %d entries, the second run needed %d", n, put)
 		}
-		if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 		if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
 			t.Errorf("after %d entries: %.500s", n, diff)
 		}
@@ -84,9 +77,7 @@ func TestInterruptedAfterEachEntry(t *testing.T) {
 func crash(t *testing.T, dir string) string {
 	t.Helper()
 	to := t.TempDir()
-	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.CopyFS(to, os.DirFS(dir)))
 	return to
 }
 
@@ -98,9 +89,7 @@ func TestKilled(t *testing.T) {
 	defer w.Close()
 	for i, e := range s.Entries {
 		if i%2 == 0 {
-			if err := w.PutBlob(t.Context(), "", e, s.open(e.Digest)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, w.PutBlob(t.Context(), "", e, s.open(e.Digest)))
 		}
 	}
 	dead := crash(t, dir)
@@ -108,9 +97,7 @@ func TestKilled(t *testing.T) {
 	if n := s.put(t, next); n != len(s.Entries)/2 {
 		t.Errorf("%d of %d entries were needed", n, len(s.Entries))
 	}
-	if err := errors.Join(next.Finish(t.Context()), next.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(next.Finish(t.Context()), next.Close()))
 	if diff := cmp.Diff(want, folder(t, dead)); diff != "" {
 		t.Errorf("%.500s", diff)
 	}
@@ -144,17 +131,13 @@ func TestDamagedPartialWork(t *testing.T) {
 			dir := t.TempDir()
 			w := begin(t, dir, s, Options{})
 			s.put(t, w)
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, w.Close())
 			alter(t, filepath.Join(dir, partialName, tc.file), tc.change(w))
 			w = begin(t, dir, s, Options{})
 			if n := s.put(t, w); n != tc.again {
 				t.Errorf("%d entries were put again, want %d", n, tc.again)
 			}
-			if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 			if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
 				t.Errorf("%.500s", diff)
 			}
@@ -177,21 +160,13 @@ func TestInterruptedFinish(t *testing.T) {
 		w := begin(t, dir, s, opts)
 		s.put(t, w)
 		for i := range w.set.Volumes {
-			if err := w.finishVolume(t.Context(), i); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, w.finishVolume(t.Context(), i))
 		}
-		if err := os.WriteFile(filepath.Join(dir, partialName, sumName(1)), sum(setID{sequence: 1}, w.digest), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(dir, partialName, sumName(1)), sum(setID{sequence: 1}, w.digest), 0o644))
 		dead := crash(t, dir)
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.Close())
 		for _, name := range all[:n] {
-			if err := os.Rename(filepath.Join(dead, partialName, name), filepath.Join(dead, name)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.Rename(filepath.Join(dead, partialName, name), filepath.Join(dead, name)))
 		}
 		if _, err := Open(dead); err == nil {
 			t.Error("an unfinished archive was opened")
@@ -200,9 +175,7 @@ func TestInterruptedFinish(t *testing.T) {
 		if put := s.put(t, w); put != 0 {
 			t.Errorf("with %d names given, %d entries were put again", n, put)
 		}
-		if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 		if diff := cmp.Diff(want, folder(t, dead)); diff != "" {
 			t.Errorf("with %d names given: %.500s", n, diff)
 		}
@@ -218,13 +191,9 @@ func TestOtherUnfinishedWork(t *testing.T) {
 	before := folder(t, dir)
 	w := begin(t, dir, given, Options{})
 	given.put(t, w)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	// The run had already renamed a volume.
-	if err := os.Rename(filepath.Join(dir, partialName, volumeName(2, 1)), filepath.Join(dir, volumeName(2, 1))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Rename(filepath.Join(dir, partialName, volumeName(2, 1)), filepath.Join(dir, volumeName(2, 1))))
 	w = begin(t, dir, wanted, Options{})
 	if n := wanted.fetch(t, w); n != len(wanted.Entries)-1 { // they share a config
 		t.Errorf("%d entries were needed", n)
@@ -235,14 +204,10 @@ func TestOtherUnfinishedWork(t *testing.T) {
 		}
 	}
 	old.check(t, dir) // readable until the new one is complete
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	wanted.check(t, dir)
 	want := []string{volumeName(1, 1), setName(1), sumName(1), volumeName(2, 1), setName(2), sumName(2)}
-	if diff := cmp.Diff(want, names(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, names(t, dir))
 }
 
 // TestDamagedSetIsNotContinued checks that a damaged set is left unchanged, and that a new one is
@@ -250,9 +215,7 @@ func TestOtherUnfinishedWork(t *testing.T) {
 func TestDamagedSetIsNotContinued(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()
 	s.write(t, dir, Options{})
-	if err := os.Truncate(filepath.Join(dir, volumeName(1, 1)), 100); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Truncate(filepath.Join(dir, volumeName(1, 1)), 100))
 	s.write(t, dir, Options{})
 	s.check(t, dir)
 	alter(t, filepath.Join(dir, setName(2)), flip(1000))
@@ -298,9 +261,7 @@ func TestWrongContent(t *testing.T) {
 			if n := s.put(t, w); n != len(s.Entries) {
 				t.Errorf("%d entries were needed", n)
 			}
-			if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 			s.check(t, dir)
 		})
 	}
@@ -338,9 +299,7 @@ func TestMisuse(t *testing.T) {
 	if _, err := Create(ctx, dir, s.content(), Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Create = %v", err)
 	}
-	if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string(nil), names(t, dir))
 }
 
 // TestCancelledWhileRecalling checks that unfinished work is kept if the next run is canceled while
@@ -349,9 +308,7 @@ func TestCancelledWhileRecalling(t *testing.T) {
 	s, dir := newSample(1, 1000, 2000), t.TempDir()
 	w := begin(t, dir, s, Options{})
 	s.put(t, w)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := Create(ctx, dir, s.content(), Options{freeSpace: func(string) (int64, error) { cancel(); return 1 << 40, nil }})
 	if !errors.Is(err, context.Canceled) {
@@ -381,9 +338,7 @@ func TestReadOnlyFolder(t *testing.T) {
 		t.Skip("root writes everywhere")
 	}
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Chmod(dir, 0o555))
 	if _, err := Create(t.Context(), dir, newSample(1).content(), Options{}); err == nil || !strings.Contains(err.Error(), "cannot be written to") {
 		t.Errorf("Create = %v", err)
 	}

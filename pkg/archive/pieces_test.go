@@ -16,6 +16,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // repair writes a repair of lost content to a new folder.
@@ -39,9 +40,7 @@ func TestReadThroughRepairs(t *testing.T) {
 	s := months(t)
 	info := newest(t, s.dirs[2])
 	gone := filepath.Join(s.dirs[2], volumeName(3, len(info.Volumes)))
-	if err := os.Remove(gone); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(gone))
 	// One more blob is altered, in a volume of the first set.
 	first := newest(t, s.dirs[0])
 	blob := slices.MaxFunc(s.samples[0].Entries, func(x, y ocispec.Descriptor) int { return cmp.Compare(x.Size, y.Size) })
@@ -50,9 +49,7 @@ func TestReadThroughRepairs(t *testing.T) {
 	alter(t, first.Volumes[at.volume].Path, flip((at.entry.Offset+5)*8))
 
 	broken, err := Inspect(s.dirs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer broken.Close()
 	var damage *DamageError
 	if err := broken.Verify(t.Context(), nil); !errors.As(err, &damage) || damage.Recoverable() || !slices.Contains(damage.Lost(), blob.Digest) {
@@ -130,9 +127,7 @@ func TestTwoCopies(t *testing.T) {
 	s := newSample(1, 9000, 9000, 9000)
 	dir, other := t.TempDir(), t.TempDir()
 	s.write(t, dir, Options{VolumeSize: 16 << 10, withoutCopy: true})
-	if err := os.CopyFS(other, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.CopyFS(other, os.DirFS(dir)))
 	a := mustOpen(t, dir)
 	for i := range a.set.Volumes {
 		e := a.set.Volumes[i].Entries[len(a.set.Volumes[i].Entries)-1]
@@ -162,9 +157,7 @@ func TestReadParts(t *testing.T) {
 	}
 	for _, offset := range []int64{0, 1, parts[1].entry.Part.At - 1, parts[1].entry.Part.At, parts[1].entry.Part.At + 1, parts[3].entry.Part.At + 77, 69_999, 70_000} {
 		body, err := a.Blob(t.Context(), "", desc, offset)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		raw, err := io.ReadAll(body)
 		if err != nil || !bytes.Equal(raw, s.bytes[desc.Digest][offset:]) {
 			t.Errorf("from byte %d: %d bytes, %v", offset, len(raw), err)
@@ -181,9 +174,7 @@ func TestReadParts(t *testing.T) {
 	p := parts[2]
 	alter(t, filepath.Join(dir, a.set.Volumes[p.volume].Name), flip((p.entry.Offset+9)*8))
 	body, err := a.Blob(t.Context(), "", desc, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	_, err = io.Copy(io.Discard, body)
 	var damage *DamageError
 	if !errors.As(err, &damage) || len(damage.Damage) != 1 || damage.Damage[0].Entry != p.entry.path() {

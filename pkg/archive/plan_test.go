@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // forge replaces text in the set manifest of sequence 1 and corrects its checksum.
@@ -18,18 +20,14 @@ func forge(t *testing.T, dir, from, to string) {
 	t.Helper()
 	file := filepath.Join(dir, setName(1))
 	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	forged := bytes.ReplaceAll(raw, []byte(from), []byte(to))
 	if bytes.Equal(raw, forged) {
 		t.Fatalf("the set manifest has no %s", from)
 	}
 	err = errors.Join(os.WriteFile(file, forged, 0o644),
 		os.WriteFile(filepath.Join(dir, sumName(1)), sum(setID{sequence: 1}, digest.FromBytes(forged)), 0o644))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 }
 
 // TestPlanOfAnotherDigest checks that the plan is compared with the digest in the set manifest,
@@ -39,9 +37,7 @@ func TestPlanOfAnotherDigest(t *testing.T) {
 	s.write(t, dir, Options{})
 	forge(t, dir, `"plan":"`+string(digest.FromBytes(s.plan)), `"plan":"`+string(digest.FromString("another")))
 	a, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	_, read := readPlan(t.Context(), a)
 	for what, err := range map[string]error{"reading": read, "Verify": a.Verify(t.Context(), nil)} {
@@ -59,9 +55,7 @@ func TestPlanDoesNotDecompress(t *testing.T) {
 	s.write(t, dir, Options{})
 	volume := filepath.Join(dir, setID{sequence: 1}.volume(1))
 	raw, err := os.ReadFile(volume)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	at := bytes.Index(raw, []byte{0x1f, 0x8b})
 	if at < 0 {
 		t.Fatal("no gzip in the volume")
@@ -69,13 +63,9 @@ func TestPlanDoesNotDecompress(t *testing.T) {
 	for name, offset := range map[string]int{"the first byte": 0, "a byte in the middle": 20} {
 		altered := bytes.Clone(raw)
 		altered[at+offset] ^= 0x10
-		if err := os.WriteFile(volume, altered, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(volume, altered, 0o644))
 		a, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		var damage *DamageError
 		if _, err := readPlan(t.Context(), a); !errors.As(err, &damage) || !strings.Contains(err.Error(), "digest") {
 			t.Errorf("%s: %v, want an error about the digest", name, err)
@@ -125,9 +115,7 @@ func TestPlanWithTarAndGzip(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()
 	s.write(t, dir, Options{})
 	packed, err := exec.CommandContext(t.Context(), "tar", "xOf", filepath.Join(dir, setID{sequence: 1}.volume(1)), planPath).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	unpack := exec.CommandContext(t.Context(), "gzip", "-dc")
 	unpack.Stdin = bytes.NewReader(packed)
 	if text, err := unpack.Output(); err != nil || !bytes.Equal(text, s.plan) {
@@ -157,14 +145,10 @@ func TestPlanBesideARepairWithAnother(t *testing.T) {
 	other.write(t, spare, Options{})
 	forge(t, spare, `"plan":"`+string(digest.FromBytes(other.plan)), `"plan":"`+string(digest.FromBytes(s.plan)))
 	a, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	b, err := Open(spare)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer b.Close()
 	// Treat spare as a repair of dir: its members come first.
 	a.members = append(b.members, a.members...)
@@ -186,9 +170,7 @@ func TestKnownPlanIsNotWrittenAgain(t *testing.T) {
 	c.PlanDigest = digest.FromBytes(s.plan)
 	c.Plan = func(io.Writer) error { return errors.New("the plan was written") }
 	w, err := Create(t.Context(), dir, c, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if err := w.Close(); err != nil || !w.Complete() {
 		t.Errorf("complete: %t, %v", w.Complete(), err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -30,13 +31,9 @@ func onlyVolumes(t *testing.T, dirs ...string) string {
 				continue
 			}
 			raw, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			n++
-			if err := os.WriteFile(filepath.Join(to, fmt.Sprintf("disk %c.bin", 'z'-n)), raw, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.WriteFile(filepath.Join(to, fmt.Sprintf("disk %c.bin", 'z'-n)), raw, 0o600))
 		}
 	}
 	return to
@@ -68,17 +65,13 @@ func TestVolumesAlone(t *testing.T) {
 				read.Signatures = ops.policy
 			}
 			want, err := OpenWith(read, dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			defer want.Close()
 			var log bytes.Buffer
 			read.Log = slog.New(slog.NewTextHandler(&log, nil))
 			alone := onlyVolumes(t, dir)
 			a, err := OpenWith(read, alone)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			defer a.Close()
 			s.readBack(t, a)
 			if err := a.Verify(t.Context(), nil); err != nil {
@@ -110,15 +103,11 @@ func TestAlteredVolumesAlone(t *testing.T) {
 	alone := onlyVolumes(t, dir)
 	file := filepath.Join(alone, fileNamesIn(t, alone)[0])
 	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for at := 0; at < len(raw); at += sparsely(13, 101) {
 		bad := slices.Clone(raw)
 		bad[at] ^= 1 << (at % 8)
-		if err := os.WriteFile(file, bad, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(file, bad, 0o600))
 		a, err := OpenWith(OpenOptions{Signatures: ops.policy}, alone)
 		if err == nil {
 			err = errors.Join(a.Verify(t.Context(), nil), a.Close())
@@ -127,9 +116,7 @@ func TestAlteredVolumesAlone(t *testing.T) {
 			t.Errorf("byte %d was altered", at)
 		}
 	}
-	if err := os.WriteFile(file, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, raw, 0o600))
 	if _, err = OpenWith(OpenOptions{Signatures: mallory.policy}, alone); err == nil || !strings.Contains(err.Error(), "not a trusted key") {
 		t.Errorf("a key that is not trusted: %v", err)
 	}
@@ -158,9 +145,7 @@ func TestOldVolumesAlone(t *testing.T) {
 			var log bytes.Buffer
 			alone := onlyVolumes(t, dir)
 			a, err := OpenWith(OpenOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}, alone)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			defer a.Close()
 			s.readBack(t, a)
 			if err := a.Verify(t.Context(), nil); err != nil {
@@ -174,9 +159,7 @@ func TestOldVolumesAlone(t *testing.T) {
 				t.Errorf("it logs %s", &log)
 			}
 			names := fileNamesIn(t, alone)
-			if err := os.Remove(filepath.Join(alone, names[0])); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.Remove(filepath.Join(alone, names[0])))
 			_, err = Open(alone)
 			var damage *DamageError
 			if len(names) > 1 && (!errors.As(err, &damage) || damage.Damage[0].Volume == "") || len(names) == 1 && !errors.Is(err, fs.ErrNotExist) {
@@ -230,9 +213,7 @@ func TestIncrementsAlone(t *testing.T) {
 	three := t.TempDir()
 	other.write(t, three, Options{After: 8})
 	a, err := Open(one, onlyVolumes(t, three))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	if a.Selected().Sequence != 1 {
 		t.Errorf("sequence %d is read", a.Selected().Sequence)
@@ -259,14 +240,10 @@ func TestRebuildVolumesAlone(t *testing.T) {
 		lost = volumeName(1, 1)
 	}
 	for _, name := range []string{firstSet, firstSum, lost} {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.Remove(filepath.Join(dir, name)))
 	}
 	a, err := Inspect(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	if done, err := a.Rebuild(t.Context(), RebuildOptions{}); err != nil || len(done) != 1 {
 		t.Fatalf("%+v, %v", done, err)

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -36,18 +36,14 @@ func (s *sample) plus(more *sample) *sample {
 func (s *sample) onto(t *testing.T, dir string, sequence int) *Base {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(dir, setName(sequence)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	b := &Base{
 		Sets: []state.SetRef{{Sequence: sequence, Set: digest.FromBytes(raw)}},
 		Has:  func(d digest.Digest) bool { return s.bytes[d] != nil },
 		Plan: digest.FromBytes(s.plan),
 	}
 	set, err := parseSet(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, e := range set.Volumes[0].Entries {
 		if e.Path == indexPath {
 			b.Index = e.Digest
@@ -60,13 +56,9 @@ func (s *sample) onto(t *testing.T, dir string, sequence int) *Base {
 func stored(t *testing.T, dir string, id setID) *set {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(dir, id.manifest()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s, err := parseSet(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return s
 }
 
@@ -106,20 +98,14 @@ func TestBuildsOn(t *testing.T) {
 	if n := both.put(t, w); n != 2 { // the configuration is the same
 		t.Errorf("%d entries were needed, not the 2 that are new", n)
 	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	s := stored(t, dir, setID{sequence: 2})
 	want := []omitted{{shared.Digest, shared.Size, "org/repository"}}
-	if diff := cmp.Diff(want, s.Omitted); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, s.Omitted)
 	if len(s.BuildsOn) != 1 || s.BuildsOn[0] != base.Sets[0] {
 		t.Errorf("it builds on %v", s.BuildsOn)
 	}
-	if diff := cmp.Diff([]string{featureBuildsOn}, s.Features); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{featureBuildsOn}, s.Features)
 	for _, e := range first.Entries {
 		if slices.Contains(paths(s), layout.BlobPath(e.Digest)) {
 			t.Errorf("%s is in the set again", e.Digest)
@@ -155,9 +141,7 @@ func TestNothingNewIsSmall(t *testing.T) {
 	}
 	c.Index, c.Entries = slices.Values(index), slices.Values(entries)
 	whole, err := (&Options{VolumeSize: 4 << 30}).pack(c, 1, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	base := &Base{Has: func(digest.Digest) bool { return true }, Plan: whole.set.Plan}
 	for _, e := range whole.set.Volumes[0].Entries {
 		if e.Path == indexPath {
@@ -168,9 +152,7 @@ func TestNothingNewIsSmall(t *testing.T) {
 		base.Sets = append(base.Sets, state.SetRef{Sequence: i + 1, Set: digest.FromString(fmt.Sprint(i))})
 	}
 	p, err := (&Options{VolumeSize: 4 << 30, Base: base}).pack(c, 101, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	total := p.size + int64(len(sum(p.set.id(), p.digest)))
 	for _, v := range p.set.Volumes {
 		total += v.Size
@@ -178,9 +160,7 @@ func TestNothingNewIsSmall(t *testing.T) {
 	if len(p.set.Volumes) != 1 || total >= 64<<10 {
 		t.Errorf("%d volumes, %d bytes", len(p.set.Volumes), total)
 	}
-	if diff := cmp.Diff([]string{"gantry/000101.0001.json", markerPath, sumsPath, copyPath}, paths(p.set)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"gantry/000101.0001.json", markerPath, sumsPath, copyPath}, paths(p.set))
 	if _, err := parseSet(encoded(t, p.set)); err != nil {
 		t.Error(err)
 	}
@@ -201,9 +181,7 @@ func TestSequenceFollowsBase(t *testing.T) {
 	for _, b := range w.set.BuildsOn {
 		on = append(on, b.Sequence)
 	}
-	if diff := cmp.Diff([]int{1, 3, 7}, on); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []int{1, 3, 7}, on)
 }
 
 // TestSequenceFollowsVolumes checks that volumes without a set manifest are not overwritten.
@@ -211,17 +189,13 @@ func TestSequenceFollowsVolumes(t *testing.T) {
 	dir, s := t.TempDir(), newSample(1, 1000)
 	s.write(t, dir, Options{})
 	stray := filepath.Join(dir, volumeName(4, 2))
-	if err := os.WriteFile(stray, []byte("of another medium"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(stray, []byte("of another medium"), 0o644))
 	more := s.plus(newSample(2, 2000))
 	w := begin(t, dir, more, Options{})
 	if w.Sequence() != 5 {
 		t.Errorf("sequence %d", w.Sequence())
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	if raw, err := os.ReadFile(stray); err != nil || string(raw) != "of another medium" {
 		t.Errorf("%q, %v", raw, err)
 	}
@@ -237,24 +211,18 @@ func TestInterruptedBuildsOn(t *testing.T) {
 	opts := Options{Base: first.onto(t, dir, 1)}
 	w := begin(t, dir, both, opts)
 	both.put(t, w)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	w = begin(t, crash(t, dir), both, opts)
 	if n := both.put(t, w); n != 0 || w.Sequence() != 2 {
 		t.Errorf("%d entries were needed for sequence %d", n, w.Sequence())
 	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	// Without a base, the content is taken from the folder.
 	w = begin(t, dir, both, Options{})
 	if n := both.fetch(t, w); n != 0 {
 		t.Errorf("%d entries were fetched", n)
 	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	if s := stored(t, dir, setID{sequence: 2}); len(s.BuildsOn) > 0 {
 		t.Error("it builds on another")
 	}
@@ -287,9 +255,7 @@ func TestBaseRefused(t *testing.T) {
 			if _, err := Create(t.Context(), dir, s.content(), tc.opts); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("Create = %v, want %q", err, tc.want)
 			}
-			if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, []string(nil), names(t, dir))
 		})
 	}
 }

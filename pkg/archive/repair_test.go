@@ -11,9 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestRepair writes the lost content of a set as a repair, and checks that it is read together with
@@ -29,33 +30,23 @@ func TestRepair(t *testing.T) {
 	to := t.TempDir()
 	w := begin(t, to, &repair, opts)
 	repair.put(t, w)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	w = begin(t, to, &repair, opts) // continues
 	if n := repair.put(t, w); n != 0 {
 		t.Errorf("%d entries were put again", n)
 	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	want := []string{"gantry-000001-repair.0001.tar", "gantry-000001-repair.0002.tar", "gantry-000001-repair.json", "gantry-000001-repair.json.sha256"}
-	if diff := cmp.Diff(want, names(t, to)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, names(t, to))
 	r := stored(t, to, setID{1, true})
-	if diff := cmp.Diff([]string{featureRepair, featureSplit}, r.Features); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{featureRepair, featureSplit}, r.Features)
 	if slices.Contains(paths(r), sumsPath) || slices.Contains(paths(r), indexPath) {
 		t.Errorf("it has more than what was lost: %q", paths(r))
 	}
 	if w = begin(t, to, &repair, opts); !w.Complete() {
 		t.Error("it is not known again")
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	repair.Entries = []ocispec.Descriptor{s.Entries[0]}
 	if _, err := Create(t.Context(), to, repair.content(), opts); err == nil || !strings.Contains(err.Error(), "gantry-000001-repair.json already repairs that set") {
 		t.Errorf("another repair: %v", err)
@@ -63,9 +54,7 @@ func TestRepair(t *testing.T) {
 
 	// With the repair in the folder of the set, damaged content is read from the repair.
 	for name, text := range folder(t, to) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	set := stored(t, dir, setID{sequence: 1})
 	for _, e := range set.Volumes[0].Entries {
@@ -74,14 +63,10 @@ func TestRepair(t *testing.T) {
 		}
 	}
 	a, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	body, err := a.Blob(t.Context(), "", lost, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if got, err := io.ReadAll(body); err != nil || !bytes.Equal(got, s.bytes[lost.Digest]) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
@@ -102,9 +87,7 @@ func TestSetManifestIsSigned(t *testing.T) {
 	if err := w.Finish(t.Context()); !errors.Is(err, refused) {
 		t.Errorf("Finish = %v", err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	check := func() {
 		t.Helper()
 		files := folder(t, dir)
@@ -115,16 +98,12 @@ func TestSetManifestIsSigned(t *testing.T) {
 	s.write(t, dir, Options{VolumeSize: 16 << 10, Sign: sign})
 	check()
 	// A complete repair without a signature is signed.
-	if err := os.Remove(filepath.Join(dir, "gantry-000001.json.sig")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(filepath.Join(dir, "gantry-000001.json.sig")))
 	s.write(t, dir, Options{VolumeSize: 16 << 10, Sign: sign})
 	check()
 	// A repair that is already signed is not changed.
 	before, err := os.Stat(filepath.Join(dir, "gantry-000001.json.sig"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s.write(t, dir, Options{VolumeSize: 16 << 10, Sign: sign})
 	if after, err := os.Stat(filepath.Join(dir, "gantry-000001.json.sig")); err != nil || !os.SameFile(before, after) {
 		t.Errorf("the signature was written again: %v", err)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // smaller returns s without the manifest of its last image, and with another plan.
@@ -32,9 +34,7 @@ func (s *sample) fetch(t *testing.T, w *Writer) int {
 			n++
 			return s.open(e.Digest)(ctx, offset)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 	}
 	return n
 }
@@ -54,18 +54,14 @@ func TestOtherPlanTakesWhatIsShared(t *testing.T) {
 		"larger":  {smaller, whole, nil, 1},
 		"volume given its name": {whole, smaller, func(t *testing.T, partial string, w *Writer) {
 			v := w.set.Volumes[0].Name
-			if err := os.Rename(filepath.Join(partial, v), filepath.Join(partial, "..", v)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.Rename(filepath.Join(partial, v), filepath.Join(partial, "..", v)))
 		}, 0},
 		"damaged content": {whole, smaller, func(t *testing.T, partial string, w *Writer) {
 			s := w.slot(whole.Entries[0].Digest)
 			alter(t, filepath.Join(partial, w.set.Volumes[s.volume].Name), flip(s.entry.Offset*8))
 		}, 1},
 		"no journal": {whole, smaller, func(t *testing.T, partial string, _ *Writer) {
-			if err := os.Remove(filepath.Join(partial, journalName)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.Remove(filepath.Join(partial, journalName)))
 		}, len(smaller.Entries)},
 		"invalid set manifest": {whole, smaller, func(t *testing.T, partial string, _ *Writer) {
 			alter(t, filepath.Join(partial, setName(1)), flip(100))
@@ -76,9 +72,7 @@ func TestOtherPlanTakesWhatIsShared(t *testing.T) {
 			dir := t.TempDir()
 			w := begin(t, dir, tc.first, opts)
 			tc.first.put(t, w)
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, w.Close())
 			if tc.damage != nil {
 				tc.damage(t, filepath.Join(dir, partialName), w)
 			}
@@ -86,9 +80,7 @@ func TestOtherPlanTakesWhatIsShared(t *testing.T) {
 			if n := tc.then.fetch(t, w); n != tc.again {
 				t.Errorf("%d entries were needed, want %d", n, tc.again)
 			}
-			if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 			if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
 				t.Errorf("%.500s", diff)
 			}
@@ -103,23 +95,15 @@ func TestStoppedBeforeAdopting(t *testing.T) {
 	smaller := whole.smaller()
 	w := begin(t, dir, whole, Options{})
 	whole.put(t, w)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	w = begin(t, dir, smaller, Options{})
-	if err := w.PutBlob(t.Context(), "", smaller.Entries[0], smaller.open(smaller.Entries[0].Digest)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.PutBlob(t.Context(), "", smaller.Entries[0], smaller.open(smaller.Entries[0].Digest)))
+	fail.On(t, w.Close())
 	w = begin(t, dir, smaller, Options{})
 	if n := smaller.fetch(t, w); n != 0 {
 		t.Errorf("%d entries were needed again", n)
 	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	smaller.check(t, dir)
 }
 
@@ -130,9 +114,7 @@ func TestNoRoomToAdopt(t *testing.T) {
 	smaller := whole.smaller()
 	w := begin(t, dir, whole, Options{})
 	whole.put(t, w)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	asked := 0
 	w = begin(t, dir, smaller, Options{freeSpace: func(string) (int64, error) {
 		if asked++; asked == 1 {
@@ -143,9 +125,7 @@ func TestNoRoomToAdopt(t *testing.T) {
 	if n := smaller.fetch(t, w); n != len(smaller.Entries) {
 		t.Errorf("%d entries were needed", n)
 	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	smaller.check(t, dir)
 }
 
@@ -156,21 +136,15 @@ func TestNextArchiveTakesFromTheLast(t *testing.T) {
 	smaller := whole.smaller()
 	smaller.write(t, dir, Options{})
 	a, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	found := locations(a.blobs, whole.Entries[1].Digest)[0]
 	at := found.entry.Offset
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, a.Close())
 	alter(t, filepath.Join(dir, volumeName(1, 1)), flip(at*8))
 	w := begin(t, dir, whole, Options{Replace: true})
 	if n := whole.fetch(t, w); n != 2 { // one new entry and one damaged entry
 		t.Errorf("%d entries were needed", n)
 	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	whole.check(t, dir)
 }

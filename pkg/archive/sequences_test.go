@@ -7,15 +7,15 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestSequencesOfFolders(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	newSample(1, 700).write(t, first, Options{})
 	newSample(2, 700).write(t, first, Options{})
-	if err := os.CopyFS(second, os.DirFS(first)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.CopyFS(second, os.DirFS(first)))
 	newSample(3, 700).write(t, second, Options{})
 	for _, tc := range []struct {
 		dirs []string

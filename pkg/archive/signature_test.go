@@ -18,6 +18,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 )
 
@@ -32,14 +33,10 @@ func newScribe(t testing.TB, name string) *scribe {
 	t.Helper()
 	seed := sha256.Sum256([]byte(name))
 	signer, err := ssh.NewSignerFromKey(ed25519.NewKeyFromSeed(seed[:]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s := &scribe{signer: signer}
 	trusted, err := sshsig.ParseAllowedSigners(s.allowed(name), time.UTC)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s.policy = &sshsig.Policy{Signers: trusted, Required: true, Now: time.Now()}
 	return s
 }
@@ -81,9 +78,7 @@ func refused(t *testing.T, what string, err error, words ...string) {
 func edit(t *testing.T, file string, change func(string) string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if changed := change(string(text)); changed == string(text) {
 		t.Fatalf("%s was not changed", file)
 	} else if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
@@ -120,13 +115,9 @@ func TestSigned(t *testing.T) {
 	// The set is consistent, but not the one that was signed.
 	edit(t, in(firstSet), func(s string) string { return strings.Replace(s, `"volumeSize":`, `"volumeSize":9`, 1) })
 	raw, err := os.ReadFile(in(firstSet))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	sound := func(raw []byte) {
-		if err := os.WriteFile(in(firstSum), sum(setID{sequence: 1}, digest.FromBytes(raw)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(in(firstSum), sum(setID{sequence: 1}, digest.FromBytes(raw)), 0o600))
 	}
 	sound(raw)
 	if _, err := opened(nil, dir); err != nil {
@@ -157,14 +148,10 @@ func TestSignatureOfAnother(t *testing.T) {
 		t.Errorf("unsigned, and that is allowed: %+v, %v", v, err)
 	}
 	signature, err := os.ReadFile(filepath.Join(genuine, firstSig))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	good := string(signature)
 	foreign, err := sshsig.Sign(ops.signer, "file", strings.NewReader(good))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for what, tc := range map[string]struct{ text, want string }{
 		"of another set":    {good, "something else"},
 		"of another kind":   {string(foreign), `"file"`},
@@ -172,18 +159,14 @@ func TestSignatureOfAnother(t *testing.T) {
 		"empty":             {"", "not an SSH signature"},
 		"larger than it is": {strings.Repeat("a", sshsig.MaxSize+1), "more than"},
 	} {
-		if err := os.WriteFile(filepath.Join(forged, firstSig), []byte(tc.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(forged, firstSig), []byte(tc.text), 0o600))
 		for _, policy := range []*sshsig.Policy{ops.policy, {}, {Signers: ops.policy.Signers}} {
 			_, err := opened(policy, forged)
 			refused(t, what, err, firstSig, tc.want)
 		}
 	}
 	// The signature is a link to a genuine one.
-	if err := errors.Join(os.Remove(filepath.Join(forged, firstSig)), os.Symlink(filepath.Join(genuine, firstSig), filepath.Join(forged, firstSig))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(os.Remove(filepath.Join(forged, firstSig)), os.Symlink(filepath.Join(genuine, firstSig), filepath.Join(forged, firstSig))))
 	_, err = opened(ops.policy, forged)
 	refused(t, "a link", err, "not a regular file")
 }
@@ -198,27 +181,19 @@ func TestSignedWithEveryFlip(t *testing.T) {
 	for _, name := range []string{firstSet, firstSig} {
 		file := filepath.Join(dir, name)
 		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for i := 0; i < len(raw); i += sparsely(3, 11) {
 			bad := []byte(string(raw))
 			bad[i] ^= 1 << (i % 8)
-			if err := os.WriteFile(file, bad, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.WriteFile(file, bad, 0o600))
 			if name == firstSet {
-				if err := os.WriteFile(filepath.Join(dir, firstSum), sum(setID{sequence: 1}, digest.FromBytes(bad)), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, os.WriteFile(filepath.Join(dir, firstSum), sum(setID{sequence: 1}, digest.FromBytes(bad)), 0o600))
 			}
 			if _, err := opened(ops.policy, dir); err == nil && strings.Join(strings.Fields(string(bad)), "") != strings.Join(strings.Fields(string(raw)), "") {
 				t.Errorf("%s was accepted with byte %d %q instead of %q", name, i, bad[i], raw[i])
 			}
 		}
-		if err := os.WriteFile(file, raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(file, raw, 0o600))
 		if err := os.WriteFile(filepath.Join(dir, firstSum), sum(setID{sequence: 1}, digest.FromBytes(raw)), 0o600); err != nil && name == firstSet {
 			t.Fatal(err)
 		}
@@ -232,18 +207,14 @@ func TestSignedInTwoFolders(t *testing.T) {
 	one, two := t.TempDir(), t.TempDir()
 	s := newSample(1, 3000)
 	s.write(t, one, Options{Sign: mallory.sign})
-	if err := os.CopyFS(two, os.DirFS(one)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.CopyFS(two, os.DirFS(one)))
 	s.write(t, two, Options{Sign: ops.sign})
 	for _, dirs := range [][]string{{one, two}, {two, one}} {
 		if v, err := opened(ops.policy, dirs...); err != nil || v.Principal != "ops@example.com" {
 			t.Errorf("%v: %+v, %v", dirs, v, err)
 		}
 	}
-	if err := os.Remove(filepath.Join(two, firstSig)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(filepath.Join(two, firstSig)))
 	_, err := opened(ops.policy, two, one)
 	refused(t, "only another signature", err, "it is not a trusted key")
 }
@@ -257,30 +228,22 @@ func TestSigning(t *testing.T) {
 	s := newSample(1, 3000)
 	away := errors.New("the agent is away")
 	w, err := Create(t.Context(), dir, s.content(), Options{Sign: func(context.Context, io.Reader) ([]byte, error) { return nil, away }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s.put(t, w)
 	if err := w.Finish(t.Context()); !errors.Is(err, away) || !strings.Contains(err.Error(), firstSet) {
 		t.Errorf("signing failed, and finishing ended with %v", err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	if left, err := filepath.Glob(filepath.Join(dir, "gantry-*")); err != nil || len(left) > 0 {
 		t.Errorf("there is %v, %v", left, err)
 	}
 	// The next run reuses all content of the first.
 	w, err = Create(t.Context(), dir, s.content(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if n := s.put(t, w); n > 0 {
 		t.Errorf("%d entries were written again", n)
 	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	if v, err := opened(&sshsig.Policy{}, dir); err != nil || v.Signed {
 		t.Errorf("not signed, and it is %+v, %v", v, err)
 	}
@@ -310,9 +273,7 @@ func TestKeygenVerifies(t *testing.T) {
 	ops := newScribe(t, "ops@example.com")
 	dir := t.TempDir()
 	newSample(1, 3000).write(t, dir, Options{Sign: ops.sign})
-	if err := os.WriteFile(filepath.Join(dir, "allowed_signers"), ops.allowed("ops@example.com"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(dir, "allowed_signers"), ops.allowed("ops@example.com"), 0o600))
 	verify := exec.CommandContext(t.Context(), "sh", "-c",
 		fmt.Sprintf("ssh-keygen -Y verify -f allowed_signers -I ops@example.com -n gantry -s %s < %s", firstSig, firstSet))
 	verify.Dir = dir
@@ -335,12 +296,8 @@ func TestSignedChain(t *testing.T) {
 	}
 	edit(t, filepath.Join(dir, firstSet), func(s string) string { return strings.Replace(s, `"volumeSize":`, `"volumeSize":9`, 1) })
 	raw, err := os.ReadFile(filepath.Join(dir, firstSet))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, firstSum), sum(setID{sequence: 1}, digest.FromBytes(raw)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
+	fail.On(t, os.WriteFile(filepath.Join(dir, firstSum), sum(setID{sequence: 1}, digest.FromBytes(raw)), 0o600))
 	if _, err := opened(ops.policy, dir); err == nil || !strings.Contains(err.Error(), "another set") {
 		t.Errorf("another set in the place of the first: %v", err)
 	}
@@ -354,9 +311,7 @@ func TestSignedRepair(t *testing.T) {
 	s := newSample(1, 3000, 70_000)
 	s.write(t, disk, Options{Sign: ops.sign})
 	base := s.onto(t, disk, 1)
-	if err := os.Remove(filepath.Join(disk, volumeName(1, 1))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(filepath.Join(disk, volumeName(1, 1))))
 	for name, tc := range map[string]struct {
 		sign  func(context.Context, io.Reader) ([]byte, error)
 		taken bool
@@ -381,9 +336,7 @@ func TestEncryptedSigned(t *testing.T) {
 	s.write(t, dir, Options{Encrypt: to(ann), Sign: ops.sign})
 	for _, identities := range [][]age.Identity{nil, {ann}} {
 		a, err := OpenWith(OpenOptions{Signatures: ops.policy, Identities: identities}, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if v := a.Signature(); !v.Trusted {
 			t.Errorf("it is signed by %+v", v)
 		}

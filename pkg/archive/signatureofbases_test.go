@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 )
 
@@ -21,9 +22,7 @@ func TestSignaturesOfBases(t *testing.T) {
 	both.write(t, dir, Options{Sign: ops.sign, Base: first.onto(t, dir, 1)})
 	verify := func(policy *sshsig.Policy) error {
 		a, err := InspectWith(OpenOptions{Signatures: policy}, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		defer a.Close()
 		return a.Verify(t.Context(), nil)
 	}

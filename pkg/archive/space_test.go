@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/file/space"
 )
 
@@ -28,22 +29,16 @@ func TestSpaceIsCheckedFirst(t *testing.T) {
 	if unusable.Dir != dir || unusable.Available != volume || unusable.Needed <= volume || unusable.Needed > volume+volume/50 {
 		t.Errorf("%+v, the volume has %d bytes", unusable, volume)
 	}
-	if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string(nil), names(t, dir))
 	needed := unusable.Needed
 
 	w := begin(t, dir, s, with(needed))
 	for _, e := range s.Entries {
 		if e.Size == 300_000 {
-			if err := w.PutBlob(t.Context(), "", e, s.open(e.Digest)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, w.PutBlob(t.Context(), "", e, s.open(e.Digest)))
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	// Content that is already present needs no additional space.
 	if _, err := Create(t.Context(), dir, s.content(), with(100_000)); !errors.As(err, &unusable) {
 		t.Fatalf("Create = %v", err)
@@ -55,9 +50,7 @@ func TestSpaceIsCheckedFirst(t *testing.T) {
 	if n := s.put(t, w); n != len(s.Entries)-1 {
 		t.Errorf("%d entries were needed", n)
 	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	s.check(t, dir)
 }
 
@@ -82,9 +75,7 @@ func TestLargestFile(t *testing.T) {
 	if err == nil || !strings.Contains(advice.Text(err), "files of at most 65536 bytes, and gantry-000001.0001.tar would have") || !strings.Contains(advice.Text(err), "Options.VolumeSize, for FAT32 fat32") {
 		t.Errorf("Create = %v", err)
 	}
-	if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string(nil), names(t, dir))
 	opts.VolumeSize = 64 << 10
 	s.write(t, dir, opts)
 	s.check(t, dir)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -32,21 +33,15 @@ func TestInterruptedParts(t *testing.T) {
 		dir := t.TempDir()
 		w := begin(t, dir, s, small)
 		for _, e := range s.Entries[:n] {
-			if err := w.PutBlob(t.Context(), "", e, s.open(e.Digest)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, w.PutBlob(t.Context(), "", e, s.open(e.Digest)))
 		}
 		dead := crash(t, dir)
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.Close())
 		next := begin(t, dead, s, small)
 		if put := s.put(t, next); put != len(s.Entries)-n {
 			t.Errorf("after %d entries, the second run needed %d", n, put)
 		}
-		if err := errors.Join(next.Finish(t.Context()), next.Close()); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, errors.Join(next.Finish(t.Context()), next.Close()))
 		if diff := cmp.Diff(want, folder(t, dead)); diff != "" {
 			t.Errorf("after %d entries: %.500s", n, diff)
 		}
@@ -61,28 +56,18 @@ func TestInterruptedNamingOfParts(t *testing.T) {
 	dir := t.TempDir()
 	w := begin(t, dir, s, small)
 	s.put(t, w)
-	if err := w.writeManifest(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.writeManifest(t.Context()))
 	for i := range w.set.Volumes {
-		if err := w.finishVolume(t.Context(), i); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.finishVolume(t.Context(), i))
 	}
-	if err := w.root.Rename(partialName+"/"+volumeName(1, 2), volumeName(1, 2)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.root.Rename(partialName+"/"+volumeName(1, 2), volumeName(1, 2)))
 	dead := crash(t, dir)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	next := begin(t, dead, s, small)
 	if n := s.put(t, next); n != 0 {
 		t.Errorf("%d entries were put again", n)
 	}
-	if err := errors.Join(next.Finish(t.Context()), next.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(next.Finish(t.Context()), next.Close()))
 	if diff := cmp.Diff(want, folder(t, dead)); diff != "" {
 		t.Errorf("%.500s", diff)
 	}
@@ -92,23 +77,15 @@ func TestPartsAreSetDownWithTheirDigests(t *testing.T) {
 	s, dir := newSample(1, 50000, 40000), t.TempDir()
 	s.write(t, dir, small)
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer root.Close()
 	set, _, err := readSet(root, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{featureSplit}, set.Features); diff != "" {
-		t.Error(diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, []string{featureSplit}, set.Features)
 	parts := 0
 	for _, v := range set.Volumes {
 		raw, err := os.ReadFile(filepath.Join(dir, v.Name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, e := range v.Entries {
 			if e.Part == nil {
 				continue
@@ -131,17 +108,13 @@ func TestPartsAreSetDownWithTheirDigests(t *testing.T) {
 	if is, setErr := w.Ref(); errors.Join(err, setErr) != nil || is != (state.SetRef{Sequence: 1, Set: digest.FromBytes(raw)}) {
 		t.Errorf("it is said to be %v: %v", is, errors.Join(err, setErr))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	// A set with another volume size reuses the content of the parts.
 	w = begin(t, dir, s, Options{VolumeSize: 20 << 10, Replace: true})
 	if n := s.fetch(t, w); n != 0 {
 		t.Errorf("%d entries were needed", n)
 	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	s.check(t, dir)
 }
 
@@ -172,15 +145,11 @@ func TestExtractJoinAndSum(t *testing.T) {
 		t.Errorf("parts were not joined, and sha256sum finds nothing missing: %s", out)
 	}
 	lost := filepath.Join(to, layout.BlobPath(s.Entries[1].Digest)+".part0002")
-	if err := os.Rename(lost, lost+"-away"); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Rename(lost, lost+"-away"))
 	if out, err := run(t, to, "sh", joinPath); err == nil || out != layout.BlobPath(s.Entries[1].Digest)+": parts are missing or damaged: extract all volumes here, then run this again\n" {
 		t.Errorf("a part was lost: %v\n%s", err, out)
 	}
-	if err := os.Rename(lost+"-away", lost); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Rename(lost+"-away", lost))
 	for range 2 { // the second time, nothing is left to do
 		if out, err := run(t, to, "sh", joinPath); err != nil || out != "" {
 			t.Fatalf("%v\n%s", err, out)
@@ -196,18 +165,12 @@ func TestExtractJoinAndSum(t *testing.T) {
 		t.Errorf("the blob under sha512: %v", err)
 	}
 	path, err := gcrlayout.FromPath(to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	index, err := path.ImageIndex()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, m := range s.names {
 		img, err := index.Image(v1.Hash{Algorithm: "sha256", Hex: m.Digest.Encoded()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if err := validate.Image(img, validate.Fast); err != nil {
 			t.Errorf("%s: %v", m.Digest, err)
 		}
@@ -215,9 +178,7 @@ func TestExtractJoinAndSum(t *testing.T) {
 	// It lists every file except labels, itself and content whose digest is not SHA-256.
 	listed := 3 + 1 + len(s.Entries) - 1
 	text, err := os.ReadFile(filepath.Join(to, sumsPath))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if n := strings.Count(string(text), "\n"); n != listed {
 		t.Errorf("%d files are listed, not %d", n, listed)
 	}
@@ -235,9 +196,7 @@ func FuzzSplit(f *testing.F) {
 			content[0].Digest = digest.SHA512.FromString(fmt.Sprint(a))
 		}
 		p, err := pack(Content{Name: "series", Plan: writeBytes([]byte("{}")), Entries: slices.Values(content)}, 1, "", limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		have := map[digest.Digest]int64{}
 		for _, v := range p.set.Volumes {
 			if v.Size > limit {
@@ -258,12 +217,8 @@ func FuzzSplit(f *testing.F) {
 			}
 		}
 		again, err := parseUnfinished(encoded(t, p.set))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(p.set, again); diff != "" {
-			t.Error(diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, p.set, again)
 		if _, err := parseSet(encoded(t, p.set)); (err == nil) == p.set.split() {
 			t.Errorf("as a finished set: %v", err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
@@ -46,9 +47,7 @@ func extract(t *testing.T, dir string) string {
 	}
 	to := t.TempDir()
 	volumes, err := filepath.Glob(filepath.Join(dir, "*.tar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, v := range volumes {
 		if out, err := exec.CommandContext(t.Context(), program, "xf", v, "-C", to).CombinedOutput(); err != nil || len(out) > 0 {
 			t.Fatalf("tar xf %s: %v\n%s", v, err, out)

@@ -9,6 +9,8 @@ import (
 
 	"filippo.io/age"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // readUnhashed reads content from an offset without comparing it with its digest.
@@ -34,9 +36,7 @@ func TestUnhashedBlob(t *testing.T) {
 		s, dir := newSample(1, 50000, 9000), t.TempDir()
 		s.write(t, dir, opts)
 		a, err := OpenWith(OpenOptions{Identities: []age.Identity{id}}, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, e := range s.Entries {
 			want := s.bytes[e.Digest]
 			for _, offset := range []int64{0, e.Size / 3, e.Size} {
@@ -48,9 +48,7 @@ func TestUnhashedBlob(t *testing.T) {
 		if _, err := readUnhashed(t, a, ocispec.Descriptor{Digest: s.Entries[0].Digest, Size: 1}, 0); err == nil {
 			t.Errorf("%s: content of another size was returned", name)
 		}
-		if err := a.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, a.Close())
 	}
 }
 
@@ -60,9 +58,7 @@ func TestUnhashedDamage(t *testing.T) {
 	s, dir := newSample(1, 9000), t.TempDir()
 	s.write(t, dir, Options{})
 	a, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	v := a.set.Volumes[0]
 	i := slices.IndexFunc(v.Entries, func(e entry) bool { return e.Size == 9000 })
@@ -73,9 +69,7 @@ func TestUnhashedDamage(t *testing.T) {
 		t.Errorf("altered content: %d bytes, %v", len(got), err)
 	}
 	body, err := a.Blob(t.Context(), "", desc, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var damage *DamageError
 	if _, err := io.Copy(io.Discard, body); !errors.As(err, &damage) || damage.Damage[0].Offset != e.Offset {
 		t.Errorf("altered content, hashed: %v", err)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // inspect opens and verifies an archive, and returns the error.
@@ -24,18 +26,12 @@ func inspect(t *testing.T, dir string) error {
 func alter(t *testing.T, path string, change func([]byte) []byte) (undo func()) {
 	t.Helper()
 	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	set := func(raw []byte) {
 		f, err := os.OpenFile(path, os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		_, err = f.WriteAt(raw, 0) // in place, which is faster than writing a new file
-		if err := errors.Join(err, f.Truncate(int64(len(raw))), f.Close()); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, errors.Join(err, f.Truncate(int64(len(raw))), f.Close()))
 	}
 	set(change(append([]byte(nil), before...)))
 	return func() { set(before) }
@@ -52,9 +48,7 @@ func flip(bit int64) func([]byte) []byte {
 func TestEveryBitCounts(t *testing.T) {
 	s, dir := newSample(1, 9000, 3000, 1, 0, 700), t.TempDir()
 	s.write(t, dir, Options{VolumeSize: 16 << 10})
-	if err := inspect(t, dir); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, inspect(t, dir))
 	files := folder(t, dir)
 	if len(files) < 4 {
 		t.Fatalf("%d files: want several volumes", len(files))
@@ -81,9 +75,7 @@ func TestEveryFrameByteCounts(t *testing.T) {
 	s, dir := newSample(1, 1, 511), t.TempDir()
 	s.write(t, dir, Options{})
 	a, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer a.Close()
 	v := a.set.Volumes[0]
 	path := filepath.Join(dir, v.Name)
@@ -115,9 +107,7 @@ func TestDamageIsNamed(t *testing.T) {
 	}
 	good := folder(t, dir)
 	replace := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	for name, tc := range map[string]struct {
 		damage func() error
@@ -152,9 +142,7 @@ func TestDamageIsNamed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := tc.damage(); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, tc.damage())
 			err := inspect(t, dir)
 			var damage *DamageError
 			if !errors.As(err, &damage) || len(damage.Damage) != len(tc.want) {
@@ -165,9 +153,7 @@ func TestDamageIsNamed(t *testing.T) {
 					t.Errorf("%v\nwant %s", err, want)
 				}
 			}
-			if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)))
 			for name, text := range good {
 				replace(name, text)
 			}

@@ -9,31 +9,27 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestVolumesNamedLikeThoseOfOCMirror checks that the numbers of volumes go on over the sets of a folder,
 // that other files keep theirs, and that the sets are read, listed and removed with them.
 func TestVolumesNamedLikeThoseOfOCMirror(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "mirror_000002.tar"), []byte("of oc mirror"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(dir, "mirror_000002.tar"), []byte("of oc mirror"), 0o600))
 	opts := small
 	opts.OCMirrorNames = true
 	write := func(s *sample, opts Options) {
 		t.Helper()
 		w := begin(t, dir, s, opts)
 		s.put(t, w)
-		if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	}
 	want := func(sequence int, names ...string) {
 		t.Helper()
 		files, err := Files(dir, sequence)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		var got []string
 		for _, f := range files {
 			if strings.HasSuffix(f.Name, ".tar") {
@@ -52,18 +48,14 @@ func TestVolumesNamedLikeThoseOfOCMirror(t *testing.T) {
 	want(2, "mirror_000006.tar", "mirror_000007.tar", "mirror_000008.tar", "mirror_000009.tar")
 	for sequence := range 2 {
 		a, err := OpenWith(OpenOptions{Sequence: sequence + 1}, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if err := errors.Join(a.Verify(t.Context(), nil), a.Close()); err != nil {
 			t.Errorf("sequence %d: %v", sequence+1, err)
 		}
 	}
 	// Volumes that were carried away keep their numbers.
 	for _, name := range []string{"mirror_000006.tar", "mirror_000007.tar", "mirror_000008.tar", "mirror_000009.tar"} {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.Remove(filepath.Join(dir, name)))
 	}
 	write(newSample(4, 100), opts)
 	want(3, "mirror_000010.tar", "mirror_000011.tar")
@@ -72,9 +64,7 @@ func TestVolumesNamedLikeThoseOfOCMirror(t *testing.T) {
 	write(newSample(3, 100), opts)
 	left := fileNamesIn(t, dir)
 	slices.Sort(left)
-	if diff := cmp.Diff([]string{"gantry-000004.0001.tar", "gantry-000004.0002.tar", "gantry-000004.json", "gantry-000004.json.sha256", "mirror_000002.tar"}, left); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"gantry-000004.0001.tar", "gantry-000004.0002.tar", "gantry-000004.json", "gantry-000004.json.sha256", "mirror_000002.tar"}, left)
 }
 
 // TestInterruptedNamingLikeOCMirror checks that a run killed while it renamed files is continued with the
@@ -87,40 +77,26 @@ func TestInterruptedNamingLikeOCMirror(t *testing.T) {
 	dir := t.TempDir()
 	w := begin(t, dir, s, opts)
 	s.put(t, w)
-	if err := w.writeManifest(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.writeManifest(t.Context()))
 	for i := range w.set.Volumes {
-		if err := w.finishVolume(t.Context(), i); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.finishVolume(t.Context(), i))
 	}
-	if err := w.root.Rename(partialName+"/mirror_000002.tar", "mirror_000002.tar"); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.root.Rename(partialName+"/mirror_000002.tar", "mirror_000002.tar"))
 	dead := crash(t, dir)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	next := begin(t, dead, s, opts)
 	if n := s.put(t, next); n != 0 {
 		t.Errorf("%d entries were written again", n)
 	}
 	foreign := filepath.Join(dead, "mirror_000001.tar")
-	if err := os.WriteFile(foreign, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(foreign, nil, 0o600))
 	if err := next.Finish(t.Context()); err == nil || !strings.Contains(err.Error(), "mirror_000001.tar is in the folder now") {
 		t.Errorf("a file of another tool: %v", err)
 	}
-	if err := errors.Join(next.Close(), os.Remove(foreign)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(next.Close(), os.Remove(foreign)))
 	last := begin(t, dead, s, opts)
 	s.put(t, last)
-	if err := errors.Join(last.Finish(t.Context()), last.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(last.Finish(t.Context()), last.Close()))
 	if diff := cmp.Diff(want, folder(t, dead)); diff != "" {
 		t.Errorf("%.500s", diff)
 	}
@@ -132,13 +108,9 @@ func TestHostileVolumeNames(t *testing.T) {
 	opts.firstVolume = 7
 	s := newSample(1, 50000)
 	p, err := opts.pack(s.Content, 1, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var text strings.Builder
-	if err := p.set.write(&text); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.set.write(&text))
 	if _, err := parseUnfinished([]byte(text.String())); err != nil {
 		t.Fatal(err)
 	}
@@ -163,9 +135,7 @@ func TestHostileVolumeNames(t *testing.T) {
 func fileNamesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}

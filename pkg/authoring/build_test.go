@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -68,9 +69,7 @@ func TestBuildCatalog(t *testing.T) {
 			t.Errorf("%s: a second build changed the registry: %v", tc.name, log)
 		}
 		pulled, err := s.Mirror.Client().Pull(t.Context(), "made/"+tc.name, "v1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		image := s.Mirror.Host + "/made/" + tc.name + ":v1"
 		want := &authoring.BuiltCatalog{Version: 1, Image: image + "@" + pulled.Digest.String(), Digest: pulled.Digest.String(), BinaryLess: tc.base == "", Notes: first.Notes}
 		if diff := cmp.Diff(want, first); diff != "" || pulled.Manifests != tc.manifests {
@@ -124,13 +123,9 @@ func TestBuildCatalogForms(t *testing.T) {
 func layoutNames(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	idx, err := layout.ImageIndexFromPath(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	m, err := idx.IndexManifest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, d := range m.Manifests {
 		names = append(names, d.Annotations["org.opencontainers.image.ref.name"])
 	}
@@ -142,16 +137,12 @@ func layoutNames(t *testing.T, dir string) (names []string) {
 func checkLayout(t *testing.T, dir, digest string, entrypoint, cmd []string) {
 	t.Helper()
 	idx, err := layout.ImageIndexFromPath(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if err := validate.Index(idx); err != nil {
 		t.Error(err)
 	}
 	m, err := idx.IndexManifest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if len(m.Manifests) != 1 || m.Manifests[0].Digest.String() != digest {
 		t.Fatalf("the layout names %+v, want %s", m.Manifests, digest)
 	}
@@ -167,13 +158,9 @@ func checkLayout(t *testing.T, dir, digest string, entrypoint, cmd []string) {
 	}
 	for _, p := range platforms {
 		img, err := idx.Image(p.Digest)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		file, err := img.ConfigFile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if label := file.Config.Labels[image.ConfigsLabel]; label != "/configs" {
 			t.Errorf("%s: the label is %q", file.Architecture, label)
 		}

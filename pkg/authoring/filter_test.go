@@ -12,6 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog/author"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
@@ -25,9 +26,7 @@ func TestFilterCatalogs(t *testing.T) {
 		r, err := authoring.FilterCatalogs(t.Context(), authoring.FilterOptions{
 			Env: s.Env, Workspace: s.Workspace(), Selection: selection.Selection{Config: config}, OutputDir: s.Path(dir), Files: form, Images: s.Path(dir + ".txt"),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return r
 	}
 	r := filter(s.Path("closed.yaml"), "filtered", folder.JSON)

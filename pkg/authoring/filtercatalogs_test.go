@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -20,7 +19,5 @@ func TestFolderNames(t *testing.T) {
 		{Catalog: "quay.io/c/other:v1", TargetCatalog: "my/other", TargetTag: "v3"},
 	}
 	want := []string{"catalog-v4.20", "catalog", "catalog-v2", "same-v1-4", "same-v1-5-5", "same-v1-5", "other-v3"}
-	if diff := cmp.Diff(want, folderNames(catalogs)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, folderNames(catalogs))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/plan/planning"
 )
 
@@ -90,9 +91,7 @@ func TestRenderBundles(t *testing.T) {
 		t.Errorf("how often the bundle's image is named, by image and folder: %s", diff)
 	}
 	begin, err := authoring.InitPackage(authoring.InitOptions{Package: "kelp", DefaultChannel: "stable"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, bundle := range []string{image, migrated, folder} {
 		s.Write("catalog/package.json", string(begin.Raw))
 		s.Write("catalog/bundles.json", bundle)
@@ -110,9 +109,7 @@ func TestRenderBundles(t *testing.T) {
 	}
 	_, err = planning.Make(t.Context(), s.PlanOptions(s.Config("bundle.yaml", "  operators: [{catalog: '"+ref+"'}]\n")))
 	mirrortest.Refused(t, err, advice.Input, ref, "bundle")
-	if err := os.Remove(s.Path("bundle/manifests/kelp.clusterserviceversion.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(s.Path("bundle/manifests/kelp.clusterserviceversion.yaml")))
 	_, err = rendered(s, authoring.RenderOptions{Catalogs: []string{s.Path("bundle")}})
 	mirrortest.Refused(t, err, advice.Failure, "ClusterServiceVersion")
 }
@@ -182,9 +179,7 @@ func TestTemplates(t *testing.T) {
 	s.Imported(s.Docker("disk"), s.Exported(config, "disk"))
 	for _, prefix := range []string{"direct", "disk"} {
 		list, err := s.Mirror.Repositories(prefix)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		var names []string
 		for _, r := range list {
 			if name := strings.TrimPrefix(r.Name, prefix+"/"); !strings.HasPrefix(name, "gantry") {
@@ -236,9 +231,7 @@ catalogs:
 	s.Write("composite/composite.yaml", "schema: olm.composite\ncomponents:\n"+component("v4.21", "olm.builder.custom", "command: touch, output: x"))
 	_, err = rendered(s, template)
 	mirrortest.Refused(t, err, advice.Input, "runs a command")
-	if err := os.Remove(s.Path("composite/catalogs.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(s.Path("composite/catalogs.yaml")))
 	_, err = rendered(s, template)
 	mirrortest.Refused(t, err, advice.Input, "composite/catalogs.yaml")
 }

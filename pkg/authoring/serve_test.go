@@ -26,6 +26,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/authoring"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A served is a catalog that is served.
@@ -64,18 +65,12 @@ func serving(s *mirrortest.Site, catalog, name string) *served {
 func (s *served) get(path string, status int) string {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.addr+path, http.NoBody)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fail.On(s.t, err)
 	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fail.On(s.t, err)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	fail.On(s.t, err)
 	if answer.StatusCode != status {
 		s.t.Errorf("GET %s: %s, want %d\n%s", path, answer.Status, status, text)
 	}
@@ -177,9 +172,7 @@ func (s *served) reflect() *registryClient {
 	s.t.Helper()
 	must := func(err error) {
 		s.t.Helper()
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		fail.On(s.t, err)
 	}
 	conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	must(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestWith(t *testing.T) {
@@ -30,12 +31,8 @@ func TestWith(t *testing.T) {
 			m := &catalog.Meta{Schema: "olm.package", Package: "p", Name: "p", Raw: []byte(test.raw), File: "f", Line: 7}
 			before := string(m.Raw)
 			got, err := m.With(test.member, test.value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, string(got.Raw)); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, test.want, string(got.Raw))
 			if got.File != "f" || got.Line != 7 || string(m.Raw) != before {
 				t.Errorf("got %+v, and %s", got, m.Raw)
 			}
@@ -72,9 +69,7 @@ func TestKeepElements(t *testing.T) {
 	for _, test := range tests {
 		m := &catalog.Meta{Raw: []byte(raw)}
 		got, err := m.KeepElements("entries", func(i int) bool { return slices.Contains(test.keep, i) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if diff := cmp.Diff(test.want, string(got.Raw)); diff != "" {
 			t.Errorf("keeping %v: %s", test.keep, diff)
 		}
@@ -118,9 +113,7 @@ func FuzzEdit(f *testing.F) {
 		}
 		sameBut(t, before, got.Raw, member)
 		var after map[string]json.RawMessage
-		if err := json.Unmarshal(got.Raw, &after); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, json.Unmarshal(got.Raw, &after))
 		for name, value := range after {
 			var elements []json.RawMessage
 			if strings.EqualFold(name, member) && json.Unmarshal(value, &elements) == nil && elements != nil && len(elements) != kept {

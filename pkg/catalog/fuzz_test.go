@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // FuzzRead checks that a catalog is read again after writing, byte for byte, and that it can be
@@ -20,9 +21,7 @@ import (
 func FuzzRead(f *testing.F) {
 	for _, pattern := range []string{"testdata/quirks/*.*", "testdata/quirks/*/*.*", "testdata/quirks/*/*/*.*"} {
 		names, err := filepath.Glob(pattern)
-		if err != nil {
-			f.Fatal(err)
-		}
+		fail.On(f, err)
 		for _, name := range names {
 			if text, err := os.ReadFile(name); err == nil {
 				f.Add(text)
@@ -80,9 +79,7 @@ func FuzzYAML(f *testing.F) {
 		if err := json.Unmarshal(c.Others[0].Raw, &got); err != nil {
 			t.Fatalf("%q: %v", c.Others[0].Raw, err)
 		}
-		if err := json.Unmarshal(oracle, &want); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, json.Unmarshal(oracle, &want))
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %s, want %s", text, c.Others[0].Raw, oracle)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // endless is a text of one repeated letter.
@@ -42,9 +43,7 @@ func TestLargeObjects(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			r := catalog.NewReader(catalog.Options{})
-			if err := r.File("f", in); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, r.File("f", in))
 			_, err := r.Catalog()
 			runtime.ReadMemStats(&after)
 			var found *catalog.Error

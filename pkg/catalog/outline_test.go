@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // outlined returns the expected outline of a package.
@@ -56,9 +57,7 @@ func TestOutlines(t *testing.T) {
 		t.Errorf("got %d packages and %d others", len(c.Packages), len(c.Others))
 	}
 	want := []*catalog.Package{outlined(whole.Package("crane"))}
-	if diff := cmp.Diff(want, c.Outlines, compareErrors); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, c.Outlines, compareErrors)
 	if c := quirks(t, catalog.Options{Outline: true}); len(c.Outlines) != 0 || len(c.Packages) != 1 {
 		t.Errorf("got %d packages and %d outlines", len(c.Packages), len(c.Outlines))
 	}
@@ -77,13 +76,9 @@ func TestNamesAreNoEscapes(t *testing.T) {
 		"drop text": {DropText: func(*catalog.Bundle) {}},
 	} {
 		r := catalog.NewReader(options)
-		if err := r.File("a.json", strings.NewReader(text)); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, r.File("a.json", strings.NewReader(text)))
 		c, err := r.Catalog()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, p := range slices.Concat(c.Packages, c.Outlines) {
 			if got := p.Bundles[0]; got.Name != want || got.Meta.Name != want {
 				t.Errorf("%s: the bundle is %q, its object %q, and it should be %q", name, got.Name, got.Meta.Name, want)
@@ -121,9 +116,7 @@ func TestOutlineMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	c, err := catalog.Read(t.Context(), fsys, catalog.Options{Keep: func(string) bool { return false }, Outline: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	bundles := 0

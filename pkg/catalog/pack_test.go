@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // large is a file with bundles of about 30 KB each, some of them larger than a block, and objects of
@@ -41,13 +42,9 @@ func large(bundles int) fstest.MapFS {
 func TestPack(t *testing.T) {
 	fsys := large(100)
 	want, err := catalog.Read(t.Context(), fsys, catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got, err := catalog.Read(t.Context(), fsys, catalog.Options{Pack: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for i, b := range got.Package("p").Bundles {
 		if b.Meta.Raw != nil || b.Meta.Packed == nil || b.Meta.Len() != len(want.Package("p").Bundles[i].Meta.Raw) {
 			t.Fatalf("bundle %s is not packed", b.Name)
@@ -90,9 +87,7 @@ func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 func textOf(t *testing.T, c *catalog.Catalog) string {
 	t.Helper()
 	files, err := catalog.Files(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var b bytes.Buffer
 	for _, f := range files {
 		n, err := f.WriteTo(&b)
@@ -100,9 +95,7 @@ func textOf(t *testing.T, c *catalog.Catalog) string {
 			t.Fatalf("%s: wrote %d bytes of %d, %v", f.Path, n, f.Size(), err)
 		}
 		text, err := f.Metas[len(f.Metas)/2].YAML()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		b.Write(text)
 	}
 	return b.String()
@@ -121,9 +114,7 @@ func TestPackProblems(t *testing.T) {
 // Objects that were read before can take the place of a file.
 func TestObjects(t *testing.T) {
 	want, err := catalog.Read(t.Context(), large(3), catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	broken := errors.New("page 7")
 	for _, pack := range []bool{false, true} {
 		r := catalog.NewReader(catalog.Options{Pack: pack, Keep: func(pkg string) bool { return pkg == "p" }})
@@ -153,9 +144,7 @@ func TestPackMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	c, err := catalog.Read(t.Context(), fsys, catalog.Options{Pack: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for range 3 { // a sync.Pool is empty after two collections
 		runtime.GC()
 	}

@@ -11,17 +11,14 @@ import (
 	"testing/fstest"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func quirks(t testing.TB, options catalog.Options) *catalog.Catalog {
 	t.Helper()
 	c, err := catalog.Read(t.Context(), os.DirFS("testdata/quirks"), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 
@@ -29,16 +26,12 @@ func TestRead(t *testing.T) {
 	c := quirks(t, catalog.Options{})
 	sameWhenWritten(t, c)
 
-	if diff := cmp.Diff([]string{"crane"}, c.Names); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"crane"}, c.Names)
 	if len(c.Others) != 1 || c.Others[0].Name != "everybody" || c.Others[0].File != "global.yaml" || c.Others[0].Line != 1 {
 		t.Errorf("got others %+v", c.Others)
 	}
 	text := `{"schema":"io.example.notice","name":"everybody","text":"Text may hold what looks like the end of a document:\n---\nand goes on.\n"}`
-	if diff := cmp.Diff(text, string(c.Others[0].Raw)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, text, string(c.Others[0].Raw))
 
 	p := c.Package("crane")
 	if p.DefaultChannel != "4.10" || len(p.Metas) != 1 || p.Metas[0].Line != 2 {
@@ -49,16 +42,12 @@ func TestRead(t *testing.T) {
 		{Name: "crane.v1.1.1"},
 		{Name: "crane.v1.1.0", Replaces: "hoist.v0.9.0"},
 	}
-	if diff := cmp.Diff(wantEntries, p.Channel("4.10").Entries); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, wantEntries, p.Channel("4.10").Entries)
 	wantDeprecations := []catalog.Deprecation{
 		{Schema: "olm.channel", Name: "4.10", Message: "Use another.\n"},
 		{Schema: "olm.package", Message: "gone soon"},
 	}
-	if diff := cmp.Diff(wantDeprecations, p.Deprecations[0].Entries); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, wantDeprecations, p.Deprecations[0].Entries)
 	if p.Deprecations[0].Meta.Line != 7 {
 		t.Errorf("got line %d", p.Deprecations[0].Meta.Line)
 	}
@@ -67,9 +56,7 @@ func TestRead(t *testing.T) {
 	for _, b := range p.Bundles {
 		versions = append(versions, b.Name+" "+b.Version.String())
 	}
-	if diff := cmp.Diff([]string{"crane.v1.1.0 1.1.0", "crane.v1.1.1 1.1.1+0.1749", "crane.v1.2.0-3 1.2.0-3"}, versions); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"crane.v1.1.0 1.1.0", "crane.v1.1.1 1.1.1+0.1749", "crane.v1.2.0-3 1.2.0-3"}, versions)
 	if line := p.Bundle("crane.v1.1.0").Meta.Line; line != 12 {
 		t.Errorf("got line %d", line)
 	}
@@ -79,22 +66,16 @@ func TestRead(t *testing.T) {
 		{},
 	}
 	head := p.Bundle("crane.v1.2.0-3")
-	if diff := cmp.Diff(wantImages, head.RelatedImages); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, wantImages, head.RelatedImages)
 	if got := string(head.Properties[2].Value); got != "9007199254740993" {
 		t.Errorf("got number %s", got)
 	}
 	scalars := `{"true":true,"hex":16,"big":123456789012345678901234567890,"date":"2026-01-02","float":1.5,"none":null}`
-	if diff := cmp.Diff(scalars, string(p.Bundle("crane.v1.1.1").Properties[2].Value)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, scalars, string(p.Bundle("crane.v1.1.1").Properties[2].Value))
 
 	// A file that a negated pattern re-includes, with its bytes.
 	original, err := os.ReadFile("testdata/quirks/notes/lifecycle.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if len(p.Others) != 1 || string(p.Others[0].Raw)+"\n" != string(original) {
 		t.Errorf("got others %+v", p.Others)
 	}
@@ -105,9 +86,7 @@ func TestReadKeep(t *testing.T) {
 	if len(c.Packages) != 0 || len(c.Others) != 1 {
 		t.Errorf("got %d packages and %d others", len(c.Packages), len(c.Others))
 	}
-	if diff := cmp.Diff([]string{"crane"}, c.Names); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"crane"}, c.Names)
 }
 
 func TestReaderOrderAndReplacing(t *testing.T) {
@@ -120,18 +99,12 @@ func TestReaderOrderAndReplacing(t *testing.T) {
 		{"a/.indexignore", "/b.json\n"},
 		{".indexignore", "*.md\r\n"},
 	} {
-		if err := r.File(f.name, iotest.OneByteReader(strings.NewReader(f.text))); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, r.File(f.name, iotest.OneByteReader(strings.NewReader(f.text))))
 	}
 	c, err := r.Catalog()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := []object{{Schema: "a", Name: "first", Raw: `{"schema": "a", "name": "first"}`}, {Schema: "a", Name: "second", Raw: `{"schema": "a", "name": "second"}`}}
-	if diff := cmp.Diff(want, objects(c)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, objects(c))
 }
 
 func TestReadProblems(t *testing.T) {
@@ -223,9 +196,7 @@ func TestReadSeveralProblems(t *testing.T) {
 		place, _, _ := strings.Cut(p.String(), ": ")
 		places = append(places, place)
 	}
-	if diff := cmp.Diff([]string{"a.yaml:1", "b.json:1", "b.json:2"}, places); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"a.yaml:1", "b.json:1", "b.json:2"}, places)
 	if !strings.HasPrefix(err.Error(), "3 problems in the catalog:\n  a.yaml:1: ") {
 		t.Errorf("got %v", err)
 	}
@@ -256,17 +227,13 @@ func TestReadAsOLM(t *testing.T) {
 func TestReadMixedStream(t *testing.T) {
 	text := "{\"schema\": \"a\", \"n\": 1.0}\n---\n# one\n{\"schema\": \"c\"}\n# end\n---\n{schema: d}\n--- # next\nschema: e\n---\n"
 	c, err := catalog.Read(t.Context(), fstest.MapFS{"f": {Data: []byte(text)}}, catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var got []string
 	for _, m := range c.Others {
 		got = append(got, string(m.Raw)+" "+string(rune('0'+m.Line)))
 	}
 	want := []string{`{"schema": "a", "n": 1.0} 1`, `{"schema": "c"} 4`, `{"schema":"d"} 7`, `{"schema":"e"} 9`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 }
 
 func TestReadLinks(t *testing.T) {
@@ -279,14 +246,10 @@ func TestReadLinks(t *testing.T) {
 		os.Symlink("real/x.json", filepath.Join(dir, "link.json")),
 		os.Symlink("../link.json", filepath.Join(dir, "real", "again.json")),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 	}
 	c, err := catalog.Read(t.Context(), os.DirFS(dir), catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if len(c.Others) != 3 {
 		t.Errorf("got %d objects", len(c.Others))
 	}
@@ -300,15 +263,11 @@ func TestReadLinks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			link := filepath.Join(dir, name)
-			if err := os.Symlink(target, link); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.Symlink(target, link))
 			if _, err := catalog.Read(t.Context(), os.DirFS(dir), catalog.Options{}); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("got %v", err)
 			}
-			if err := os.Remove(link); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.Remove(link))
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // realCatalogs has packages of public catalogs, beside the project's checkout.
@@ -34,9 +35,7 @@ func TestRealCatalogs(t *testing.T) {
 	for _, name := range realPackages(t) {
 		t.Run(name, func(t *testing.T) {
 			c, err := catalog.Read(t.Context(), os.DirFS(filepath.Join(realCatalogs, name)), catalog.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			p := c.Package(name)
 			if p == nil || len(c.Packages) != 1 {
 				t.Fatalf("got packages %q", c.Names)

@@ -7,6 +7,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // Each line sorts before the next; those on one line, separated by =, are equal. A space separates
@@ -25,9 +26,7 @@ func TestVersionReleaseOrder(t *testing.T) {
 	read := func(text string) catalog.VersionRelease {
 		version, release, _ := strings.Cut(text, " ")
 		v, err := semver.Parse(version)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return catalog.NewVersionRelease(v, release)
 	}
 	for i, left := range steps {

@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // FuzzSkim checks that skimming finds the same parts of JSON as parsing, and terminates for any
 // other text.
 func FuzzSkim(f *testing.F) {
 	names, err := filepath.Glob("testdata/quirks/*.json")
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	for _, name := range names {
 		if text, err := os.ReadFile(name); err == nil {
 			f.Add(text)

@@ -9,9 +9,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestStream checks that a stream has the objects that Read returns, each once, in the order of the
@@ -47,12 +46,8 @@ func TestStream(t *testing.T) {
 		t.Errorf("got the order %v", places)
 	}
 	streamed, err := catalog.New(got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(objects(quirks(t, catalog.Options{})), objects(streamed)); diff != "" {
-		t.Error(diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, objects(quirks(t, catalog.Options{})), objects(streamed))
 }
 
 func compare(a, b int) int {

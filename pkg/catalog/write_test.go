@@ -9,22 +9,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // written lays a catalog out in memory.
 func written(t testing.TB, c *catalog.Catalog) fstest.MapFS {
 	t.Helper()
 	files, err := catalog.Files(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	fsys := fstest.MapFS{}
 	for _, f := range files {
 		var text bytes.Buffer
 		n, err := f.WriteTo(&text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if n != f.Size() || n != int64(text.Len()) {
 			t.Errorf("%s: wrote %d bytes, has %d, Size is %d", f.Path, text.Len(), n, f.Size())
 		}
@@ -75,9 +72,7 @@ func objects(c *catalog.Catalog) []object {
 func sameWhenWritten(t testing.TB, c *catalog.Catalog) {
 	t.Helper()
 	again, err := catalog.Read(t.Context(), written(t, c), catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	before, after := objects(c), objects(again)
 	if slices.Equal(before, after) {
 		return

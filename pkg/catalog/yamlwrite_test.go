@@ -8,15 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestYAML(t *testing.T) {
 	m := &catalog.Meta{Raw: []byte(`{"schema":"olm.channel","name":"stable","package":"yes","entries":[{"name":"a.v1","skips":[]},{"name":"017"}],` +
 		`"n":[12345678901234567890,1.50,-0,true,null],"text":"two\nlines\n","at":"2026-01-02","":"~","<<":"=","1:30":{},"tab":"\tx"}`)}
 	got, err := m.YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := `schema: olm.channel
 name: stable
 package: "yes"
@@ -39,9 +38,7 @@ at: "2026-01-02"
 1:30: {}
 tab: "\tx"
 `
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, string(got))
 }
 
 // FuzzYAMLWrite checks that an object that is written as YAML is read as the same object: members,
@@ -70,9 +67,7 @@ func FuzzYAMLWrite(f *testing.F) {
 			return // a number that no reader of OLM accepts
 		}
 		out, err := c.Others[0].YAML()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		again := read(append([]byte("---\n"), out...))
 		if again == nil {
 			t.Fatalf("%s\nis not read; from %s", out, c.Others[0].Raw)

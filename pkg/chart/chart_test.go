@@ -9,12 +9,12 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/chart"
 	"github.com/gantry-mirror/gantry/pkg/chart/charttest"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // packed is the digest of the archive of TestPack.
@@ -76,9 +76,7 @@ func TestPack(t *testing.T) {
 		".git/config": file("x"), "secret/key.pem": file("x"), "secret/other.pem": file("x"), "charts/sub/Chart.yaml": file("name: sub\nversion: 1.0.0\n"),
 	}
 	c, err := chart.Pack(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	again, err := chart.Pack(folder)
 	if err != nil || !bytes.Equal(c.Archive, again.Archive) {
 		t.Errorf("another archive; %v", err)
@@ -91,9 +89,7 @@ func TestPack(t *testing.T) {
 		names = append(names, name)
 	}
 	want := []string{"web/.helmignore", "web/Chart.yaml", "web/charts/sub/Chart.yaml", "web/secret/other.pem", "web/templates/a.yaml", "web/templates/docs", "web/values.yaml"}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, names)
 	back, err := chart.Read(c.Archive)
 	if err != nil || back.Name != "web" {
 		t.Errorf("%+v, %v", back, err)
@@ -128,15 +124,11 @@ func (s store) Write(_ context.Context, mediaType string, write func(io.Writer) 
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	c, err := chart.Read(charttest.Archive(map[string]string{"web/Chart.yaml": chartYAML + "description: Größe <1>\nkeywords: [b, a]\n"}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	c.Provenance = []byte("signed\n")
 	s := store{}
 	root, err := chart.Build(t.Context(), s, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if again, err := chart.Build(t.Context(), store{}, c); err != nil || again.Digest != root.Digest {
 		t.Errorf("another artifact: %v", err)
 	}
@@ -150,9 +142,7 @@ func TestBuild(t *testing.T) {
 		`{"mediaType":"application/vnd.cncf.helm.chart.provenance.v1.prov","digest":"%s","size":7}],`+
 		`"annotations":{"org.opencontainers.image.title":"web","org.opencontainers.image.version":"1.2.0+a"}}`,
 		digest.FromString(config), len(config), archive.Digest, archive.Size, provenance.Digest)
-	if diff := cmp.Diff(want, string(s[root.Digest])); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, string(s[root.Digest]))
 	if chart.Tag(c.Version) != "1.2.0_a" || chart.VersionOf("1.2.0_a") != c.Version {
 		t.Error(chart.Tag(c.Version))
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/chart"
 	"github.com/gantry-mirror/gantry/pkg/chart/charttest"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // filesOf iterates over the files of an archive.
@@ -23,18 +24,14 @@ func filesOf(t *testing.T, archive []byte) func(yield func(string, []byte) bool)
 	t.Helper()
 	return func(yield func(string, []byte) bool) {
 		z, err := gzip.NewReader(bytes.NewReader(archive))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for r := tar.NewReader(z); ; {
 			h, err := r.Next()
 			if errors.Is(err, io.EOF) {
 				return
 			}
 			text, readErr := io.ReadAll(r)
-			if err := errors.Join(err, readErr); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, errors.Join(err, readErr))
 			if !yield(h.Name, text) {
 				return
 			}
@@ -49,9 +46,7 @@ func TestParseIndex(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("chart-%04d 1.0.0", i), fmt.Sprintf("chart-%04d 1.1.0", i))
 	}
 	large, err := chart.ParseIndex([]byte(charttest.Index(lines...)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	versions, err := large.Versions("chart-4999")
 	if len(large.Names()) != 5000 || len(versions) != 2 || err != nil || versions[1].Version != "1.1.0" || versions[1].URLs[0] != "chart-4999-1.1.0.tgz" {
 		t.Errorf("%d charts, %v, %v", len(large.Names()), versions, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/config"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -137,9 +138,7 @@ func TestFromMirror(t *testing.T) {
 	s.Mirrored(text, s.Docker("ocp"))
 	disk := s.Exported(text, "disk")
 	original, err := imageset.Load(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	draft := func(o config.DraftOptions) (*config.Draft, error) {
 		o.Env = s.Env
 		if o.Workspace == "" {
@@ -149,22 +148,16 @@ func TestFromMirror(t *testing.T) {
 	}
 	for _, from := range []string{s.Docker("ocp"), disk} {
 		d, err := draft(config.DraftOptions{Mirror: []string{from}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		made, err := imageset.Load(s.Write("made.yaml", string(d.YAML)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if diff := cmp.Diff(original.Mirror, made.Mirror, cmpopts.IgnoreTypes(imageset.Position{}), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(imageset.Blocked{}, "Pattern")); diff != "" {
 			t.Errorf("from %s: %s", from, diff)
 		}
 	}
 	// The pinned configuration selects what the mirror has: with it, there is nothing to copy.
 	pinned, err := draft(config.DraftOptions{Mirror: []string{s.Docker("ocp")}, Pinned: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	r := s.Mirrored(s.Write("pinned.yaml", string(pinned.YAML)), s.Docker("ocp"), func(o *mirroring.Options) { o.DryRun = true })
 	if r.ToCopy == nil || r.ToCopy.Bytes != 0 {
 		t.Errorf("the pinned configuration selects other content: %+v\n%s", r.ToCopy, pinned.YAML)
@@ -174,9 +167,7 @@ func TestFromMirror(t *testing.T) {
 	_, err = draft(config.DraftOptions{Mirror: []string{s.Docker("ocp")}, Workspace: s.Path("none")})
 	mirrortest.Refused(t, err, advice.Input, mirrortest.Acme, "Options.Catalogs")
 	searched, err := draft(config.DraftOptions{Mirror: []string{s.Docker("ocp")}, Workspace: s.Path("none"), Catalogs: map[string]string{mirrortest.Acme: "registry.example.com/" + mirrortest.Acme + ":v4.20"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if got := searched.Config.Mirror.Operators; len(got) != 1 || len(got[0].Packages) == 0 || got[0].Packages[0].Channels[0].Range.Min == "" {
 		t.Errorf("searching the mirror found %s", searched.YAML)
 	}
@@ -192,9 +183,7 @@ func TestFromArchiveOfAllKinds(t *testing.T) {
 	p := mirrortest.SmallPlatform(t)
 	for _, tag := range []string{"v1.0.0", "v1.1.0", "v1.2.0"} {
 		img, err := registrytest.Index(tag)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		p.Push("quay.io/tools/app:"+tag, img)
 	}
 	file := p.Write("install.sh", "#!/bin/sh\n")
@@ -205,9 +194,7 @@ func TestFromArchiveOfAllKinds(t *testing.T) {
 		true:  {"name: fast-4.20\n", "maxVersion: 4.20.2\n", "name: quay.io/tools/app@sha256:", "targetTag: v1.1.0\n", "targetTag: v1.2.0\n", "path: " + file + "\n"},
 	} {
 		d, err := config.FromMirror(t.Context(), config.DraftOptions{Env: p.Env, Mirror: []string{disk}, Workspace: p.Path("none"), Pinned: pinned})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, word := range want {
 			if !strings.Contains(string(d.YAML), word) {
 				t.Errorf("pinned %t: no %q in\n%s", pinned, word, d.YAML)

@@ -7,10 +7,10 @@ import (
 	"io"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestHeader(t *testing.T) {
@@ -20,17 +20,11 @@ func TestHeader(t *testing.T) {
 		Bases: []BaseInfo{{digest.FromString("a"), 7}, {digest.SHA512.FromString("b"), 0}},
 	}
 	b, err := h.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	r := bytes.NewReader(append(bytes.Clone(b), "rest"...))
 	got, err := ReadHeader(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(h, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, h, got)
 	if r.Len() != 4 {
 		t.Errorf("%d bytes are left, want 4", r.Len())
 	}
@@ -68,9 +62,7 @@ func TestHeaderRefused(t *testing.T) {
 	}
 	h := &Header{Digest: good}
 	b, err := h.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	at := len(magic) + 1 + 4 + 1 + len(good) // Size
 	padded := append(append(bytes.Clone(b[:at]), 0x80), b[at:]...)
 	padded[len(magic)+1]++
@@ -138,9 +130,7 @@ func TestDamaged(t *testing.T) {
 func FuzzReadHeader(f *testing.F) {
 	h := &Header{Digest: digest.FromString("target"), Size: 5, ContentSize: 9, Recipe: []byte("r"), Bases: []BaseInfo{{digest.FromString("a"), 7}}}
 	b, err := h.MarshalBinary()
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	f.Add(b)
 	f.Add([]byte(magic))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -166,13 +156,9 @@ func FuzzDecode(f *testing.F) {
 		}
 		d, _ := encode(f, target, Options{}, base)
 		own, err := ReadHeader(bytes.NewReader(d))
-		if err != nil {
-			f.Fatal(err)
-		}
+		fail.On(f, err)
 		head, err := own.MarshalBinary()
-		if err != nil {
-			f.Fatal(err)
-		}
+		fail.On(f, err)
 		f.Add(d[len(head):])
 	}
 	padded := func(b []byte, size int64) []byte { return append(b, make([]byte, size-int64(len(b)))...) }
@@ -183,9 +169,7 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(s, err)
 	}
 	head, err := own.MarshalBinary()
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	f.Add(d[len(head):])
 	contents := [][]byte{base, compressed}
 	f.Fuzz(func(t *testing.T, frames []byte) {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // file is a member of a layer in tests.
@@ -31,16 +33,12 @@ func layer(t testing.TB, files ...file) []byte {
 		if strings.HasSuffix(f.path, "/") {
 			h.Typeflag = tar.TypeDir
 		}
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.WriteHeader(h))
 		if _, err := w.Write(f.content); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	return out.Bytes()
 }
 
@@ -60,9 +58,7 @@ func encode(t testing.TB, target []byte, o Options, bases ...[]byte) ([]byte, St
 	s, err := Encode(t.Context(), &out, Target{
 		Digest: digest.FromBytes(target), Size: 4711, Content: bytes.NewReader(target), ContentSize: int64(len(target)), Recipe: []byte("recipe"),
 	}, list, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if s.Size != int64(out.Len()) || s.Unpacked == 0 && s.Matched+s.Inserted != int64(len(target)) {
 		t.Fatalf("stats %+v of a delta of %d bytes, target %d bytes", s, out.Len(), len(target))
 	}
@@ -140,13 +136,9 @@ func TestRoundTrip(t *testing.T) {
 			t.Parallel()
 			d, _ := roundTrip(t, c.target, c.bases...)
 			h, err := ReadHeader(bytes.NewReader(d))
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			head, err := h.MarshalBinary()
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if n := len(d) - len(head); n > c.limit {
 				t.Errorf("the delta has %d bytes, limit %d", n, c.limit)
 			}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestMemberPositions has headers of all kinds: long paths, links, folders, a large size, and what is no tar file.
@@ -13,9 +15,7 @@ func TestMemberPositions(t *testing.T) {
 	for _, cut := range []int{0, 1, 700, 1024} {
 		part := content[:len(content)-cut]
 		m, err := Index(bytes.NewReader(part), int64(len(part)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if m.SHA256 != sha256.Sum256(part) {
 			t.Error("another checksum")
 		}
@@ -44,9 +44,7 @@ func FuzzIndex(f *testing.F) {
 	f.Add(layer(f, file{"a", []byte("content")}, file{string(bytes.Repeat([]byte("long/"), 70)), nil}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := Index(bytes.NewReader(b), int64(len(b)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		at := int64(0)
 		for _, f := range m.Files {
 			if f.Start != at || f.Offset < f.Start || f.Size < 0 || f.End < f.Offset+f.Size || f.End <= f.Start {

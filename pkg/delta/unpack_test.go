@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	own "github.com/gantry-mirror/gantry/pkg/delta/recompress/zlib"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // jar returns a zip file with an entry for each content. They are compressed by zlib, as in Java.
@@ -26,16 +27,12 @@ func jar(t testing.TB, contents ...[]byte) []byte {
 	w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return own.NewWriter(to, own.Options{Level: 6}) })
 	for i, content := range contents {
 		part, err := w.Create(fmt.Sprintf("org/example/C%d.class", i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if _, err := part.Write(content); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	return b.Bytes()
 }
 
@@ -59,15 +56,11 @@ func elf(t testing.TB, code []byte, sections ...[]byte) []byte {
 	for i, content := range sections {
 		z := bytes.NewBuffer(order.AppendUint64(order.AppendUint64(order.AppendUint64(nil, 1), uint64(len(content))), 1))
 		w, err := zlib.NewWriterLevel(z, flate.BestSpeed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if _, err := w.Write(content); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.Close())
 		add(fmt.Sprintf(".debug_%d", i), 1<<11, z.Bytes())
 	}
 	add("\x00", 0, names)
@@ -85,9 +78,7 @@ func zipped(t testing.TB, content []byte) []byte {
 	if _, err := w.Write(content); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	return b.Bytes()
 }
 
@@ -255,9 +246,7 @@ func TestUnpackedTemporary(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
-	if err := os.WriteFile(dir+"/file", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(dir+"/file", nil, 0o600))
 	if _, err := Decode(t.Context(), io.Discard, bytes.NewReader(d), open, DecodeOptions{Temp: dir + "/file"}); err == nil {
 		t.Error("it needs no temporary file")
 	}

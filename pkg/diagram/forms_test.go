@@ -13,9 +13,8 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // large returns a drawing of one graph: a chain with forks, skips and names that are not in it.
@@ -64,9 +63,7 @@ func TestJSONHasEverything(t *testing.T) {
 				}
 			}
 		}
-		if err := json.Unmarshal([]byte(render(t, d, diagram.JSON)), &got); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, json.Unmarshal([]byte(render(t, d, diagram.JSON)), &got))
 		if got.Kind != "GantryGraph" || got.Version != 1 || len(got.Graphs) != len(d.Graphs) {
 			t.Fatalf("got %+v", got)
 		}
@@ -139,9 +136,7 @@ func TestBoxesDoNotOverlap(t *testing.T) {
 				var r rect
 				for attr, to := range map[string]*float64{"x": &r.x, "y": &r.y, "width": &r.w, "height": &r.h} {
 					f, err := strconv.ParseFloat(e.attr[attr], 64)
-					if err != nil {
-						t.Fatal(err)
-					}
+					fail.On(t, err)
 					*to = f
 				}
 				if r.h > 20 { // those of the legend are smaller
@@ -184,9 +179,7 @@ absent: not here
 replaces: the chain
 skips: past others
 skipRange: from every version in it`
-	if diff := cmp.Diff(want, legend(sample())); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, legend(sample()))
 	if got := legend(diagram.Drawing{Title: "nothing"}); got != "" {
 		t.Errorf("a drawing of nothing has the legend %q", got)
 	}
@@ -227,9 +220,7 @@ round
   o b  replaces a
   o a  replaces c; skips a
 `
-	if diff := cmp.Diff(want, render(t, d, diagram.Text)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, render(t, d, diagram.Text))
 	if n := strings.Count(render(t, d, diagram.SVG), `class="tip"`); n != 4 { // and one in the legend
 		t.Errorf("the picture has %d tips", n)
 	}
@@ -251,9 +242,7 @@ func hostile(t *testing.T, text string) {
 	svgElements(t, render(t, d, diagram.SVG))
 
 	var back map[string]any
-	if err := json.Unmarshal([]byte(render(t, d, diagram.JSON)), &back); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, json.Unmarshal([]byte(render(t, d, diagram.JSON)), &back))
 	for _, line := range strings.Split(strings.TrimSuffix(render(t, d, diagram.DOT), "\n"), "\n") {
 		if !dotLine.MatchString(line) {
 			t.Fatalf("DOT has the line %q", line)

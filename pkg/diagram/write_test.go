@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -19,9 +18,7 @@ var update = flag.Bool("update", false, "write the golden files")
 func render(t testing.TB, d diagram.Drawing, form diagram.Form) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := diagram.Write(&out, d, form); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, diagram.Write(&out, d, form))
 	return out.String()
 }
 
@@ -31,17 +28,11 @@ func TestGolden(t *testing.T) {
 			got := render(t, sample(), diagram.Form(form))
 			golden := filepath.Join("testdata", "sample."+form)
 			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, os.WriteFile(golden, []byte(got), 0o600))
 			}
 			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, string(want), got)
 			if again := render(t, sample(), diagram.Form(form)); again != got {
 				t.Error("the same drawing gave other bytes")
 			}

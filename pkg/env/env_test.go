@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestWarnExposed warns once of a file with a secret that others can read, and of no other.
@@ -20,13 +21,9 @@ func TestWarnExposed(t *testing.T) {
 	var want []string
 	for name, mode := range map[string]os.FileMode{"open": 0o644, "own": 0o600} {
 		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, nil, mode); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(file, nil, mode))
 		info, err := os.Stat(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if info.Mode().Perm()&0o044 != 0 { // not so on every system
 			want = append(want, fmt.Sprintf("others can read %s (mode 0644), which has a secret: run chmod 600 on it", file))
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -35,9 +36,7 @@ func newEnv(t *testing.T, r Registries, vars map[string]string) (*Env, *[]string
 
 func write(t *testing.T, file, text string) string {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)))
 	return file
 }
 
@@ -121,14 +120,10 @@ func TestClient(t *testing.T) {
 		OnRetry: func(side remote.Side, _ remote.RetryEvent) { retried = append(retried, side) },
 	}, nil)
 	c, err := e.Client(remote.Source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	host := strings.TrimPrefix(server.URL, "http://")
 	ref, err := reference.Parse(host + "/a/b:v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := c.Resolve(t.Context(), ref); err == nil {
 		t.Error("the registry has no image")
 	}
@@ -149,13 +144,9 @@ func TestFilesOfUser(t *testing.T) {
 	if got := UserName(e.Variable); got != "ops" {
 		t.Errorf("the user is %q", got)
 	}
-	if err := os.Chmod(want, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Chmod(want, 0o644))
 	info, err := os.Stat(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	WarnExposed(e, want, info)
 	WarnExposed(e, want, info)
 	if len(*warned) != 1 || !strings.Contains((*warned)[0], "chmod 600") {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A file is a folder that lists only the file, also through a symbolic link. Journals beside the
@@ -15,18 +17,14 @@ import (
 func TestDirOfFile(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"index.db", "index.db-journal", "index.dbx"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600))
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(filepath.Join(dir, "index.db"), link); err != nil {
 		t.Skip("no symbolic links here")
 	}
 	fsys, err := LocalFiles{}.Dir(link)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	names, err := fs.Glob(fsys, "*")
 	if diff := cmp.Diff([]string{"index.db"}, names); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)

@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func listener(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
@@ -25,9 +25,7 @@ func listener(t *testing.T) net.Listener {
 func begin(t *testing.T, l net.Listener) <-chan error {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.Addr().String(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	done := make(chan error, 1)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -93,9 +91,7 @@ func TestRequestsEnd(t *testing.T) {
 func TestListenerFails(t *testing.T) {
 	t.Parallel()
 	l := listener(t)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, l.Close())
 	err := Run(t.Context(), &http.Server{ReadHeaderTimeout: time.Minute}, l, time.Minute)
 	if err == nil || !strings.HasPrefix(err.Error(), "serving 127.0.0.1:") {
 		t.Errorf("got %v", err)

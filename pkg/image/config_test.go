@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestRebuiltConfig checks that a config keeps unknown fields exactly, and that its keys are sorted.
@@ -54,7 +56,5 @@ func rebuiltConfig(t *testing.T, config string, ids []digest.Digest, top digest.
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 }

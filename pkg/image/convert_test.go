@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 )
 
@@ -54,9 +55,7 @@ func (c content) Blob(_ context.Context, _ string, desc ocispec.Descriptor, _ in
 func (c content) json(t testing.TB, mediaType string, v any) ocispec.Descriptor {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c.put(mediaType, string(text))
 }
 
@@ -92,9 +91,7 @@ func platform(d ocispec.Descriptor, arch string) ocispec.Descriptor {
 func convert(t testing.TB, c content, root digest.Digest, f manifest.Format) (digest.Digest, int) {
 	t.Helper()
 	written, err := Convert(t.Context(), c, c, "", root, Conversion{Format: f})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if made, ok := written[root]; ok {
 		return made.Digest, len(written)
 	}
@@ -115,9 +112,7 @@ func (c content) check(t testing.TB, f manifest.Format, desc ocispec.Descriptor)
 		Layers, Manifests []ocispec.Descriptor
 		Annotations       map[string]string
 	}
-	if err := json.Unmarshal(s.data, &m); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, json.Unmarshal(s.data, &m))
 	if f == manifest.Docker && (m.MediaType != s.mediaType || len(m.Annotations) > 0) {
 		t.Errorf("%s", s.data)
 	}
@@ -221,9 +216,7 @@ func withoutAnnotations(all []ocispec.Descriptor) (out []ocispec.Descriptor) {
 func (c content) normal(t testing.TB, d digest.Digest) string {
 	t.Helper()
 	var m map[string]any
-	if err := json.Unmarshal(c[d].data, &m); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, json.Unmarshal(c[d].data, &m))
 	below := ""
 	if all, ok := m["manifests"].([]any); ok {
 		for _, line := range all {
@@ -234,9 +227,7 @@ func (c content) normal(t testing.TB, d digest.Digest) string {
 		}
 	}
 	text, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return string(text) + below
 }
 
@@ -286,9 +277,7 @@ func TestConvertRefuses(t *testing.T) {
 	plain := oci(ocispec.MediaTypeImageConfig)
 	withField := func(field string, v any) digest.Digest {
 		var m map[string]any
-		if err := json.Unmarshal(c[plain.Digest].data, &m); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, json.Unmarshal(c[plain.Digest].data, &m))
 		m[field] = v
 		return c.json(t, ocispec.MediaTypeImageManifest, m).Digest
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // discard is a store that keeps nothing.
@@ -20,9 +22,7 @@ func BenchmarkWriteLayer(b *testing.B) {
 	line := []byte(`{"schema":"olm.bundle","package":"a","name":"a.v1.0.0","image":"example.com/a"}` + "\n")
 	l := NewLayer()
 	l.AddDirectory("configs", nil)
-	if err := l.AddFile("configs", "a.json", bytesFile(bytes.Repeat(line, 50<<20/len(line)))); err != nil {
-		b.Fatal(err)
-	}
+	fail.On(b, l.AddFile("configs", "a.json", bytesFile(bytes.Repeat(line, 50<<20/len(line)))))
 	b.SetBytes(50 << 20)
 	for b.Loop() {
 		if _, _, err := l.write(b.Context(), discard{}, dockerLayer); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -14,9 +15,7 @@ func TestChecked(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"platforms": byPlatforms, "tags": byTag} {
 		want, err := imageset.Parse("edge.yaml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		got, err := imageset.Config{Mirror: want.Mirror, ArchiveSize: want.ArchiveSize}.Checked("edge")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -55,9 +54,7 @@ func TestCheckedProblems(t *testing.T) {
 		}
 	}
 	got, err := imageset.Config{Mirror: imageset.Mirror{Files: []imageset.File{{Path: "tools/oc.tar.gz"}}, Operators: []imageset.Operator{catalog}}}.Checked("edge")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if got.Mirror.Files[0].Target != "oc.tar.gz" || got.Pos.String() != "edge" || got.Mirror.Operators[0].Pos.String() != "edge: mirror.operators[0]" {
 		t.Errorf("got %+v", got)
 	}

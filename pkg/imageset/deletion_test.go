@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -62,9 +63,7 @@ func TestCheckReadsBothKinds(t *testing.T) {
 		if warnings == 1 {
 			text = strings.Replace(text, "apiVersion: mirror.openshift.io/v2alpha1\n", "", 1)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(file, []byte(text), 0o600))
 		if got, err := imageset.Check(file); err != nil || len(got) != warnings {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
@@ -84,9 +83,7 @@ func TestDeletionSchema(t *testing.T) {
 	for name := range s.Properties["delete"].Properties {
 		names = append(names, name)
 	}
-	if diff := cmp.Diff([]string{"additionalImages", "helm", "operators", "platform"}, names, cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"additionalImages", "helm", "operators", "platform"}, names, cmpopts.SortSlices(func(a, b string) bool { return a < b }))
 }
 
 // FuzzParseDeletion checks that what is accepted is written and read back equal.
@@ -100,9 +97,7 @@ func FuzzParseDeletion(f *testing.F) {
 			return
 		}
 		written, err := json.Marshal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		again, err := imageset.ParseDeletion("f", written)
 		if err != nil {
 			t.Fatalf("%s: %v", written, err)

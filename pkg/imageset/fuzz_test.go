@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -37,9 +38,7 @@ func FuzzParse(f *testing.F) {
 		}
 		checkConversion(t, text, c)
 		written, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		again, err := imageset.Parse("f", written)
 		if err != nil {
 			t.Fatalf("%s: %v", written, err)
@@ -72,9 +71,7 @@ func FuzzParseOperator(f *testing.F) {
 			return
 		}
 		written, err := json.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		again, err := imageset.ParseOperator(written)
 		if err != nil {
 			t.Fatalf("%s: %v", written, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -36,9 +37,7 @@ func cases(t testing.TB, glob string) map[string][]byte {
 	files := map[string][]byte{}
 	for _, a := range archives {
 		text, err := os.ReadFile(a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		at := marker.FindAllSubmatchIndex(text, -1)
 		for i, m := range at {
 			end, name := len(text), string(text[m[2]:m[3]])
@@ -83,16 +82,12 @@ func TestGoodFiles(t *testing.T) {
 		}
 		t.Run(base, func(t *testing.T) {
 			c, err := imageset.Parse(name, files[name])
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			for _, w := range c.Warnings {
 				t.Error(w)
 			}
 			got, err := json.MarshalIndent(c, "", "  ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if diff := cmp.Diff(string(files[base+".json"]), string(got)+"\n"); diff != "" {
 				t.Errorf("written back (-want +got):\n%s", diff)
 			}
@@ -195,9 +190,7 @@ mirror:
 
 func TestParse(t *testing.T) {
 	got, err := imageset.Parse("f.yaml", []byte(everything))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	at := func(line, column int) imageset.Position {
 		return imageset.Position{File: "f.yaml", Line: line, Column: column}
 	}
@@ -273,9 +266,7 @@ func TestParse(t *testing.T) {
 			},
 		},
 	}
-	if diff := cmp.Diff(want, got, patterns); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got, patterns)
 }
 
 // TestEveryFieldIsRead checks that Parse fills every field of the types: the configurations above
@@ -301,9 +292,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 	}
 	for _, text := range []string{everything, byPlatforms, byTag} {
 		c, err := imageset.Parse("f.yaml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		walk(reflect.ValueOf(*c))
 	}
 	for name, ok := range set {

@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -36,9 +37,7 @@ func parseSchema(t testing.TB) schema {
 	var s schema
 	d := json.NewDecoder(bytes.NewReader(imageset.Schema()))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, d.Decode(&s))
 	return s
 }
 
@@ -117,17 +116,11 @@ func typeOf(value any) string {
 func plain(t *testing.T, text []byte) any {
 	t.Helper()
 	var v any
-	if err := yaml.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, yaml.Unmarshal(text, &v))
 	asJSON, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var back any
-	if err := json.Unmarshal(asJSON, &back); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, json.Unmarshal(asJSON, &back))
 	return back
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -63,13 +64,9 @@ func mergeBomb() string {
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "imageset.yaml")
-	if err := os.WriteFile(path, []byte(everything), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(path, []byte(everything), 0o644))
 	c, err := imageset.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if got := c.Mirror.Operators[1].Pos.String(); got != path+":25" {
 		t.Errorf("position is %s", got)
 	}
@@ -80,9 +77,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("folder: %v", err)
 	}
 	large := filepath.Join(dir, "large")
-	if err := os.WriteFile(large, make([]byte, 5<<20), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(large, make([]byte, 5<<20), 0o644))
 	if _, err := imageset.Load(large); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("large file: %v", err)
 	}

@@ -6,19 +6,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
 func TestParseOperator(t *testing.T) {
 	c, err := imageset.Parse("f.yaml", []byte(everything))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, o := range c.Mirror.Operators {
 		text, err := json.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		again, err := imageset.ParseOperator(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)

@@ -3,6 +3,7 @@ package imageset_test
 import (
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -19,9 +20,7 @@ mirror:
     local: [{path: x, `+only+`}]
     repositories: [{name: r, url: "https://charts.example.com", charts: [{name: y, `+only+`}]}]
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	m := &c.Mirror
 	if !m.SetPlatformsMode(imageset.PlatformsRewrite) {
 		t.Error("no entry selects platforms")

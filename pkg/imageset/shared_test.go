@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -45,9 +46,7 @@ func sharedFiles(t *testing.T) map[string][]byte {
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip("there is no ../shared/configs beside the checkout")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	files := map[string][]byte{}
 	for _, e := range entries {
 		if files[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
@@ -106,9 +105,7 @@ func TestSharedFiles(t *testing.T) {
 func TestSharedVerdicts(t *testing.T) {
 	files, refused := sharedFiles(t), refused()
 	table, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "configs", "verdicts.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	mayRefuse := []string{"has neither tag nor digest", "is below minVersion"}
 	var wrong []string
 	rows := strings.Split(strings.TrimSpace(string(table)), "\n")[1:]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -22,9 +23,7 @@ func TestWarnedFiles(t *testing.T) {
 		}
 		t.Run(base, func(t *testing.T) {
 			c, err := imageset.Parse(name, files[name])
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if diff := cmp.Diff(string(files[base+".warn"]), lines(c.Warnings)); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
@@ -74,9 +73,7 @@ func checkConversion(t *testing.T, text []byte, c *imageset.Config) (*imageset.C
 		t.Errorf("%s is read as another configuration (-before +after):\n%s", conversion.Text, diff)
 	}
 	second, err := imageset.Convert("f", conversion.Text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if string(second.Text) != string(conversion.Text) || len(second.Changed) > 0 {
 		t.Errorf("the second conversion changes %v", second.Changed)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -41,9 +42,7 @@ func TestLostBlobIsFoundAndBrought(t *testing.T) {
 	}
 	pairs := map[string]bool{}
 	w, err := newWork(m.plan(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, img := range w.images {
 		for _, b := range img.blobs {
 			pairs[key(img.repository, b.desc.Digest)] = true
@@ -57,9 +56,7 @@ func TestLostBlobIsFoundAndBrought(t *testing.T) {
 		t.Errorf("a run without CheckBlobs reported %+v", rep)
 	}
 	names, err := RegistryPath{Host: "mirror.example.com"}.Repositories(m.plan())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	h := NewRecord(m.plan(), names, &Report{}, nil)
 	rep := mustRun(t, m.plan(), m.source(), registry, Options{CheckBlobs: true, KnownTags: NewKnownTags(names, &h)})
 	if rep.Present != 4 || rep.Copied != 2 || rep.BlobsMounted+rep.BlobsCopied != 1 {

@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -47,9 +48,7 @@ func TestLookWaitsForFewAnswers(t *testing.T) {
 		}
 	}
 	names, err := RegistryPath{Host: "mirror.example.com"}.Repositories(m.plan())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	full := newMemoryRegistry()
 	mustRun(t, m.plan(), m.source(), full, Options{})
 	h := NewRecord(m.plan(), names, &Report{}, nil)
@@ -78,9 +77,7 @@ func TestLookWaitsForFewAnswers(t *testing.T) {
 				}
 				r.Meter.begin(m.plan())
 				start := time.Now()
-				if err := r.compare(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, r.compare(t.Context()))
 				if took := time.Since(start); took > time.Duration(tc.answers)*time.Second {
 					t.Errorf("%v answers were waited for one after the other, want %d", took.Seconds(), tc.answers)
 				}

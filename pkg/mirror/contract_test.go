@@ -13,6 +13,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
@@ -33,9 +34,7 @@ func newContent(t *testing.T) *content {
 		"config": describe(ocispec.MediaTypeImageConfig, c.config),
 		"layers": []ocispec.Descriptor{describe(ocispec.MediaTypeImageLayer, c.layer)},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	c.manifest = raw
 	return c
 }
@@ -72,9 +71,7 @@ var places = map[string]func(t *testing.T, c *content) place{
 	"registry": func(t *testing.T, _ *content) place {
 		server := registrytest.New(t, registrytest.Options{})
 		client, err := remote.New(remote.Options{Side: remote.Destination})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		t.Cleanup(client.Close)
 		ref := reference.Reference{Host: server.Host, Path: "prefix/" + repository}
 		sink := mirror.NewRegistryDestination(client, map[string]reference.Reference{repository: ref})
@@ -90,27 +87,19 @@ var places = map[string]func(t *testing.T, c *content) place{
 	"layout": func(t *testing.T, _ *content) place {
 		dir := t.TempDir()
 		l, err := layout.Create(dir, layout.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		sink := mirror.NewLayoutDestination(l)
 		return place{sink: sink, has: sink.Has, source: func() (image.Reader, string) { return origin(t, nil), "oci://" + dir }}
 	},
 	"archive": func(t *testing.T, c *content) place {
 		dir := t.TempDir()
 		w, err := archive.Create(t.Context(), dir, archive.Content{Plan: func(io.Writer) error { return nil }, Entries: slices.Values(c.all())}, archive.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		t.Cleanup(func() { _ = w.Close() })
 		return place{sink: w, has: w.Has, source: func() (image.Reader, string) {
-			if err := w.Finish(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, w.Finish(t.Context()))
 			a, err := archive.Open(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			t.Cleanup(func() { _ = a.Close() })
 			return a, ""
 		}}
@@ -120,9 +109,7 @@ var places = map[string]func(t *testing.T, c *content) place{
 // origin returns an Origin with its own cache.
 func origin(t *testing.T, client *remote.Client) *mirror.Origin {
 	cache, err := layout.Create(t.TempDir(), layout.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return mirror.NewOrigin(client, cache)
 }
 
@@ -197,13 +184,9 @@ func TestSourceContract(t *testing.T) {
 			p := newPlace(t, c)
 			for range 2 {
 				for _, raw := range [][]byte{c.config, c.layer} {
-					if err := p.sink.PutBlob(t.Context(), repository, describe("application/octet-stream", raw), opens(raw)); err != nil {
-						t.Fatal(err)
-					}
+					fail.On(t, p.sink.PutBlob(t.Context(), repository, describe("application/octet-stream", raw), opens(raw)))
 				}
-				if err := p.sink.PutManifest(t.Context(), repository, describe(ocispec.MediaTypeImageManifest, c.manifest), c.manifest, []string{"v1"}); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, p.sink.PutManifest(t.Context(), repository, describe(ocispec.MediaTypeImageManifest, c.manifest), c.manifest, []string{"v1"}))
 			}
 			source, from := p.source()
 			desc, raw, err := source.Manifest(t.Context(), from, digest.FromBytes(c.manifest))
@@ -212,9 +195,7 @@ func TestSourceContract(t *testing.T) {
 			}
 			for _, want := range [][]byte{c.config, c.layer} {
 				body, err := source.Blob(t.Context(), from, describe("application/octet-stream", want), 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				got, err := io.ReadAll(body)
 				if err := errors.Join(err, body.Close()); err != nil || !bytes.Equal(got, want) {
 					t.Errorf("Blob: %d bytes, %v; want %d", len(got), err, len(want))

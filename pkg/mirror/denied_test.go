@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
@@ -87,9 +88,7 @@ func TestDeniedListIsOfOneRepository(t *testing.T) {
 	registry := newMemoryRegistry()
 	mustRun(t, m.plan(), m.source(), registry, Options{})
 	names, err := RegistryPath{Host: "mirror.example.com"}.Repositories(m.plan())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	held := NewRecord(m.plan(), names, &Report{}, nil)
 	var asked atomic.Int32
 	registry.fail = func(call, repository string, _ digest.Digest) error {

@@ -20,6 +20,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
@@ -110,9 +111,7 @@ func TestDownloadsContinue(t *testing.T) {
 				_, o, _, _ := source(t)
 				o.KeepAllDownloads(dir, tc.step, tc.reserve)
 				body, err := o.Blob(context.WithoutCancel(t.Context()), "file+"+server.URL+"/file", desc, offset)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				return body, o
 			}
 			body, _ := open(0)
@@ -181,9 +180,7 @@ func TestDownloadsStored(t *testing.T) {
 	o.KeepAllDownloads(dir, 1, 0)
 	for range 2 {
 		body, err := o.Blob(t.Context(), "file+"+server.URL+"/file", desc, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		got, err := io.ReadAll(body)
 		if err := errors.Join(err, body.Close()); err != nil || string(got) != text {
 			t.Errorf("%q, %v", got, err)
@@ -216,9 +213,7 @@ func TestDownloadsShared(t *testing.T) {
 	var bodies []io.ReadCloser
 	for range 2 {
 		body, err := o.Blob(t.Context(), "file+"+server.URL+"/file", desc, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		bodies = append(bodies, body)
 	}
 	for _, body := range bodies {
@@ -233,9 +228,7 @@ func TestDownloadsShared(t *testing.T) {
 func entries(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	all, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, e := range all {
 		names = append(names, e.Name())
 	}
@@ -253,17 +246,13 @@ func edit(t *testing.T, dir, ending string, change func([]byte) []byte) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, names[0]), change(bytes.Clone(text)), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 }
 
 // copied returns a copy of a folder.
 func copied(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "copy")
-	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.CopyFS(to, os.DirFS(dir)))
 	return to
 }

@@ -7,6 +7,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -37,9 +38,7 @@ func TestEarlierTags(t *testing.T) {
 		now := m.plan().WithDigestTags()
 		present := func() bool {
 			missing, err := Verify(t.Context(), now, registry, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			return len(missing) == 0
 		}
 		to, err := Compare(t.Context(), now, registry, Options{})

@@ -18,6 +18,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -45,9 +46,7 @@ func newFaultContent(t *testing.T) *faultContent {
 	client := rt.Serve(t, rt.Options{}, c.registry).Client()
 	add := func(name string, content rt.Content, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if _, err := client.Push(t.Context(), "org/"+name, "v1", content); err != nil {
 			t.Fatal(err)
 		}
@@ -84,9 +83,7 @@ func (c *faultContent) add(t *testing.T, content rt.Content) digest.Digest {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 	}
 	hash, err := content.Digest()
 	must(err)
@@ -208,9 +205,7 @@ func (r *faultRun) client(side remote.Side, clock remote.Clock, idle time.Durati
 	c, err := remote.New(remote.Options{
 		Side: side, Clock: clock, Timeouts: remote.Timeouts{IdleTimeout: idle}, PlainHTTP: true, CertDirs: []string{}, Proxy: http.ProxyURL(nil),
 	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	fail.On(r.t, err)
 	return c
 }
 
@@ -260,9 +255,7 @@ func (r *faultRun) checkComplete() {
 	r.t.Helper()
 	if r.direction == registryToArchive {
 		a, err := archive.Open(r.dir)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		fail.On(r.t, err)
 		defer a.Close()
 		for _, desc := range r.content.content {
 			body, err := a.Blob(r.t.Context(), "", desc, 0)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -215,9 +216,7 @@ func (f fault) run(t *testing.T, r *faultRun) {
 	}
 	report, err := r.copy(clock, idle)
 	at.Script()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if !slices.ContainsFunc(at.Log(), func(q rt.Request) bool { return q.Faulted }) {
 		t.Error("the fault did not happen")
 	}

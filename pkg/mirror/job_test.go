@@ -7,6 +7,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
@@ -39,9 +40,7 @@ func TestJobWithoutFiles(t *testing.T) {
 			}
 			p.Totals = p.Count()
 			j, err := NewJob(t.Context(), p, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			var left []int
 			report, err := j.Run(t.Context(), tc.carried, func(_ context.Context, part *plan.Plan) (*Report, error) {
 				left = append(left, len(part.Images))
@@ -55,9 +54,7 @@ func TestJobWithoutFiles(t *testing.T) {
 				r.Copied = len(part.Images) - len(r.Failed)
 				return r, nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if len(left) != len(tc.left) || left[len(left)-1] != tc.left[len(tc.left)-1] {
 				t.Errorf("the copies had %v images, want %v", left, tc.left)
 			}

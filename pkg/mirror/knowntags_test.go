@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/state"
@@ -30,9 +31,7 @@ func pinnedSample(t *testing.T, n int) (*maker, *memoryRegistry, map[string]refe
 	mustRun(t, m.plan(), m.source(), registry, Options{})
 	registry.calls = map[string]int{}
 	names, err := RegistryPath{Host: "mirror.example.com", Prefix: "ocp"}.Repositories(m.plan())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	h := NewRecord(m.plan(), names, &Report{}, nil)
 	return m, registry, names, &h
 }
@@ -153,9 +152,7 @@ func TestKnownTagsOfSignatures(t *testing.T) {
 	registry := newMemoryRegistry()
 	mustRun(t, m.plan(), m.source(), registry, Options{})
 	names, err := RegistryPath{Host: "mirror.example.com", Prefix: "ocp"}.Repositories(m.plan())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	h := NewRecord(m.plan(), names, &Report{}, nil)
 	again := func() *Report {
 		registry.calls = map[string]int{}

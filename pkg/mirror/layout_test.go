@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
@@ -19,9 +19,7 @@ func TestLayoutAddKeepsOtherImages(t *testing.T) {
 	m := sample(t)
 	p := m.plan()
 	l, err := layout.Create(t.TempDir(), layout.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	called := func(name, text string) ocispec.Descriptor {
 		d := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: digest.FromString(text), Size: 1}
 		if name != "" {
@@ -33,26 +31,16 @@ func TestLayoutAddKeepsOtherImages(t *testing.T) {
 	replaced := img.Repository + ":" + img.Tags[0]
 	others := []ocispec.Descriptor{called("", "nameless"), called("of/another:v1", "another")}
 	before := slices.Concat(others[:1], []ocispec.Descriptor{called(replaced, "older")}, others[1:])
-	if err := l.SetIndex(t.Context(), slices.Values(before)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, l.SetIndex(t.Context(), slices.Values(before)))
 	names, err := IndexManifests(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	sink := NewLayoutDestination(l)
 	mustRun(t, p, m.source(), sink, Options{})
 	for range 2 { // the second changes nothing
-		if err := sink.Add(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, sink.Add(t.Context(), p))
 		index, err := l.Index()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(slices.AppendSeq(slices.Clone(others), names), index.Manifests); diff != "" {
-			t.Error(diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, slices.AppendSeq(slices.Clone(others), names), index.Manifests)
 	}
 }
 
@@ -63,25 +51,17 @@ func TestLayoutCheckBlobs(t *testing.T) {
 	p := m.plan()
 	dir := t.TempDir()
 	l, err := layout.Create(dir, layout.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	sink := NewLayoutDestination(l)
 	mustRun(t, p, m.source(), sink, Options{})
-	if err := sink.Finish(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, sink.Finish(t.Context(), p))
 	file := func(d digest.Digest) string { return filepath.Join(dir, filepath.FromSlash(layout.BlobPath(d))) }
 	blob, manifest, lost := p.Blobs[0], p.Manifests[0], p.Blobs[1]
 	for _, d := range []digest.Digest{blob.Digest, manifest.Digest} {
 		text, err := os.ReadFile(file(d))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		text[len(text)/2] ^= 1
-		if err := os.WriteFile(file(d), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(file(d), text, 0o600))
 	}
 	again := func(opts Options) *Report {
 		t.Helper()
@@ -90,9 +70,7 @@ func TestLayoutCheckBlobs(t *testing.T) {
 	if r := again(Options{}); !r.UpToDate() {
 		t.Errorf("unasked, content was read: %+v", r)
 	}
-	if err := os.Remove(file(lost.Digest)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(file(lost.Digest)))
 	if r := again(Options{}); r.BlobsCopied != 1 || r.Manifests != 0 {
 		t.Errorf("one blob was lost: %+v", r)
 	}

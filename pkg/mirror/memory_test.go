@@ -16,6 +16,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -41,9 +42,7 @@ func (m *maker) blob(text string) digest.Digest {
 
 func (m *maker) manifest(mediaType string, children, blobs []digest.Digest) digest.Digest {
 	raw, err := json.Marshal(map[string]any{"mediaType": mediaType, "manifests": children, "layers": blobs})
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	fail.On(m.t, err)
 	d := digest.FromBytes(raw)
 	if _, ok := m.content[d]; !ok {
 		m.content[d] = raw

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/state"
@@ -51,9 +52,7 @@ func TestMemoryPerImage(t *testing.T) {
 	}{
 		{"the work of a registry", 450, func() any {
 			w, err := newWork(p, true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			return []any{w, w.neededBlobs()}
 		}},
 		{"what a mirror holds", 160, func() any {
@@ -67,9 +66,7 @@ func TestMemoryPerImage(t *testing.T) {
 		}},
 		{"what an archive leaves out", 200, func() any {
 			repositories, err := Inventory(p, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			l, err := FindOmitted(p, &state.Receipt{Repositories: repositories})
 			if err != nil || l.Manifests < images {
 				t.Fatal(l, err)
@@ -79,13 +76,9 @@ func TestMemoryPerImage(t *testing.T) {
 		{"what a mirror held, read again", 420, func() any {
 			h := NewRecord(p, names, &Report{}, nil)
 			w, err := state.Open(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			defer w.Close()
-			if err := w.SaveRecord("mirror", "name", &h); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, w.SaveRecord("mirror", "name", &h))
 			read, err := w.Records("mirror")
 			if err != nil || len(read["name"].Images) != images {
 				t.Fatal(len(read), err)
@@ -113,9 +106,7 @@ func TestPushStateOf(t *testing.T) {
 	m.add("org/a", "v1", m.index(child))
 	m.add("org/a", "v2", m.index(child, m.image("another")))
 	work, err := newWork(m.plan(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	r := &run{work: work}
 	first, second := r.images[0], r.images[1]
 	if a, b := r.pushStateOf(first, first.manifests[0], nil), r.pushStateOf(second, second.manifests[0], nil); a != b {

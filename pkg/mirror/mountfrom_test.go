@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -29,9 +29,7 @@ func twoMonths(t *testing.T) (first, second *maker, left *Omitted, carried *memo
 	second.add("org/b", "v1", second.image("base", "b"))
 	second.add("org/a", "v2", second.image("a", "new"))
 	repositories, err := Inventory(first.plan(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if left, err = FindOmitted(second.plan(), &state.Receipt{Repositories: repositories}); err != nil {
 		t.Fatal(err)
 	}
@@ -72,9 +70,7 @@ func TestFindOmitted(t *testing.T) {
 	}
 	// An image with another tag counts as new, and its manifests are included.
 	repositories, err := Inventory(first.plan(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	retagged := *first.plan()
 	retagged.Images = slices.Clone(retagged.Images)
 	retagged.Images[0].Tags = []string{"latest", "v1"}
@@ -157,9 +153,7 @@ func TestMissingContent(t *testing.T) {
 	opts := Options{MountFrom: func(d ocispec.Descriptor) string { return left.Repository(d.Digest) }}
 	has := func(d ocispec.Descriptor) bool { return carried.content[d.Digest] != nil }
 	lacking, err := MissingContent(t.Context(), second.plan(), registry, has, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var want []string // the omitted index and its children, and the blob
 	for d := range second.content {
 		if left.Has(d) && (d == digest.FromString("base") || slices.ContainsFunc(second.p.Manifests, func(m plan.Manifest) bool { return m.Digest == d })) {
@@ -171,9 +165,7 @@ func TestMissingContent(t *testing.T) {
 	for _, desc := range lacking {
 		got = append(got, desc.Digest.String())
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 	rep, err := Run(t.Context(), second.plan(), carried, registry, opts)
 	if err != nil || len(rep.Failed) != 2 || rep.Copied != 1 {
 		t.Errorf("%+v, %v", rep, err)

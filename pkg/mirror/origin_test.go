@@ -14,6 +14,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -25,22 +26,16 @@ func source(t *testing.T) (*registrytest.Server, *mirror.Origin, string, string)
 	t.Helper()
 	server := registrytest.New(t, registrytest.Options{})
 	img, err := registrytest.Image("org/name")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := server.Client().Push(t.Context(), "org/name", "v1", img); err != nil {
 		t.Fatal(err)
 	}
 	client, err := remote.New(remote.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(client.Close)
 	dir := t.TempDir()
 	cache, err := layout.Create(dir, layout.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	server.ResetLog()
 	return server, mirror.NewOrigin(client, cache), server.Host + "/org/name:v1", dir
 }
@@ -48,9 +43,7 @@ func source(t *testing.T) (*registrytest.Server, *mirror.Origin, string, string)
 func TestOriginRequestsOnce(t *testing.T) {
 	server, o, ref, _ := source(t)
 	desc, raw, err := o.Manifest(t.Context(), ref, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	again, cached, err := o.Manifest(t.Context(), ref, desc.Digest)
 	if err != nil || string(cached) != string(raw) || again.MediaType != desc.MediaType {
 		t.Errorf("from the cache: %+v, %v; want %+v", again, err, desc)
@@ -68,26 +61,18 @@ func TestOriginRequestsOnce(t *testing.T) {
 func TestOriginKeepsManifestsInMemory(t *testing.T) {
 	server, o, ref, dir := source(t)
 	desc, raw, err := o.Manifest(t.Context(), ref, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	client, err := remote.New(remote.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(client.Close)
 	cache, err := layout.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	later := mirror.NewOrigin(client, cache)
 	if _, _, err := later.Manifest(t.Context(), ref, desc.Digest); err != nil {
 		t.Fatal(err)
 	}
 	server.ResetLog()
-	if err := cache.Remove(desc); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, cache.Remove(desc))
 	for _, o := range []*mirror.Origin{o, later} {
 		again, kept, err := o.Manifest(t.Context(), ref, desc.Digest)
 		if err != nil || string(kept) != string(raw) || again.MediaType != desc.MediaType || again.Size != desc.Size {
@@ -112,9 +97,7 @@ func TestOriginKeepsWhatPlanningReads(t *testing.T) {
 		func() (io.ReadCloser, error) { return o.Blob(t.Context(), ref, blob, 0) },
 	} {
 		body, err := read()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		n, err := io.Copy(io.Discard, body)
 		if err := errors.Join(err, body.Close()); err != nil || n != blob.Size {
 			t.Errorf("%d bytes, %v; want %d", n, err, blob.Size)
@@ -129,39 +112,25 @@ func TestOriginRepairsItsCache(t *testing.T) {
 	server, o, ref, dir := source(t)
 	blob := layer(t, o, ref)
 	body, err := o.Planning().Blob(t.Context(), ref, blob, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := body.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
+	fail.On(t, body.Close())
 	damage := func() {
 		path := filepath.Join(dir, "blobs", "sha256", blob.Digest.Encoded())
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		text[len(text)/2] ^= 1
-		if err := os.Chmod(path, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.Chmod(path, 0o600))
+		fail.On(t, os.WriteFile(path, text, 0o600))
 	}
 	// Another process reads the source instead, also from the middle of a blob.
 	for _, planning := range []bool{true, false} {
 		for _, offset := range []int64{0, blob.Size - 1} {
 			damage()
 			client, err := remote.New(remote.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			t.Cleanup(client.Close)
 			cache, err := layout.Open(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			later := mirror.NewOrigin(client, cache)
 			server.ResetLog()
 			read := later.Blob
@@ -169,9 +138,7 @@ func TestOriginRepairsItsCache(t *testing.T) {
 				read = later.Planning().Blob
 			}
 			body, err := read(t.Context(), ref, blob, offset)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			n, err := io.Copy(io.Discard, body)
 			if err := errors.Join(err, body.Close()); err != nil || n != blob.Size-offset || server.Requests()["GET blob"] != 1 {
 				t.Errorf("planning %t, from byte %d: %d bytes, %v, %v", planning, offset, n, err, server.Requests())
@@ -181,9 +148,7 @@ func TestOriginRepairsItsCache(t *testing.T) {
 			}
 			if !planning { // back into the cache
 				body, err := later.Planning().Blob(t.Context(), ref, blob, 0)
-				if err := errors.Join(err, body.Close()); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, errors.Join(err, body.Close()))
 			}
 		}
 	}
@@ -223,13 +188,9 @@ func TestOriginWithoutCache(t *testing.T) {
 func layer(t *testing.T, o *mirror.Origin, ref string) ocispec.Descriptor {
 	t.Helper()
 	_, raw, err := o.Manifest(t.Context(), ref, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var m ocispec.Manifest
-	if err := json.Unmarshal(raw, &m); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, json.Unmarshal(raw, &m))
 	return m.Layers[0]
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestOriginFiles checks that files are read where they are, and that changed ones are noticed.
@@ -31,9 +33,7 @@ func TestOriginFiles(t *testing.T) {
 		return string(got), errors.Join(err, body.Close())
 	}
 	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write(text)
 	for _, source := range []string{"file+local:" + path, "file+" + server.URL + "/file"} {
@@ -78,9 +78,7 @@ func TestOriginFileSize(t *testing.T) {
 		}
 	}
 	body, err := o.Blob(t.Context(), "file+"+server.URL+"/file", ocispec.Descriptor{Digest: d, Size: int64(len(text))}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got, err := io.ReadAll(body)
 	server.Close() // waits for the requests
 	if err := errors.Join(err, body.Close()); err != nil || string(got) != text || gets != 2 {

@@ -9,6 +9,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -55,13 +56,9 @@ func TestReadBlobs(t *testing.T) {
 	c := newContent(t)
 	layout := places["layout"](t, c)
 	for _, raw := range [][]byte{c.config, c.layer} {
-		if err := layout.sink.PutBlob(t.Context(), repository, describe("application/octet-stream", raw), opens(raw)); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, layout.sink.PutBlob(t.Context(), repository, describe("application/octet-stream", raw), opens(raw)))
 	}
-	if err := layout.sink.PutManifest(t.Context(), repository, describe(ocispec.MediaTypeImageManifest, c.manifest), c.manifest, []string{"v1"}); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, layout.sink.PutManifest(t.Context(), repository, describe(ocispec.MediaTypeImageManifest, c.manifest), c.manifest, []string{"v1"}))
 	source, from := layout.source()
 	root := describe(ocispec.MediaTypeImageManifest, c.manifest)
 	p := &plan.Plan{
@@ -124,9 +121,7 @@ func TestReadContentOfRegistry(t *testing.T) {
 	if err := r.ReadManifest(t.Context(), repository, describe("", bytes.Repeat([]byte("x"), 9))); !errors.Is(err, remote.ErrNotFound) {
 		t.Errorf("an absent manifest: %v", err)
 	}
-	if err := p.sink.PutBlob(t.Context(), repository, layer, opens(c.layer)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.sink.PutBlob(t.Context(), repository, layer, opens(c.layer)))
 	if err := r.ReadBlob(t.Context(), repository, layer); err != nil {
 		t.Errorf("a blob: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -17,9 +18,7 @@ func TestNewRecord(t *testing.T) {
 	m := sample(t)
 	p := m.plan()
 	names, err := RegistryPath{Host: "mirror.example.com", Prefix: "ocp"}.Repositories(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	whole := NewRecord(p, names, &Report{}, nil)
 	if len(whole.Images) != 5 || len(whole.Catalogs) != 0 {
 		t.Fatalf("%d images and %d catalogs, want the 5 that are no catalog", len(whole.Images), len(whole.Catalogs))
@@ -46,9 +45,7 @@ func TestRecordOfSmallerIndex(t *testing.T) {
 	original, img := digest.FromString("original"), &p.Images[i]
 	img.Source, img.RewrittenFrom = "src.example.com/org/b@"+original.String(), original
 	names, err := RegistryPath{Host: "mirror.example.com"}.Repositories(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, got := range NewRecord(p, names, &Report{}, nil).Images {
 		if got.Source.Path == "org/b" && got.Source.Digest != img.Digest {
 			t.Errorf("clusters ask for %s, want %s", got.Source.Digest, img.Digest)
@@ -63,9 +60,7 @@ func TestRecordKeepsEarlierImages(t *testing.T) {
 	m := sample(t)
 	p := m.plan()
 	names, err := RegistryPath{Host: "mirror.example.com"}.Repositories(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	older := resources.Image{Source: reference.Reference{Host: "src.example.com", Path: "org/older", Tag: "v0"}, Kind: "operator"}
 	moved := resources.Image{Source: reference.Reference{Host: "src.example.com", Path: "org/a", Tag: "v1"}, Mirror: reference.Reference{Path: "elsewhere"}}
 	got := NewRecord(p, names, &Report{}, &state.Record{Images: []resources.Image{older, moved}})
@@ -79,9 +74,7 @@ func TestRecordKeepsTheCatalogOfAWithheldOne(t *testing.T) {
 	m.addPlanCatalog(catalogSource, "cat/index")
 	p := m.plan()
 	names, err := RegistryPath{Host: "mirror.example.com"}.Repositories(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	first := NewRecord(p, names, &Report{}, nil)
 	if len(first.Catalogs) != 1 {
 		t.Fatalf("catalogs: %+v", first.Catalogs)
@@ -101,9 +94,7 @@ func TestRecordKeepsSelections(t *testing.T) {
 	p := m.plan()
 	p.Catalogs[0].Selection = []byte(`{ "catalog": "x" }`)
 	names, err := RegistryPath{Host: "mirror.example.com"}.Repositories(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	first := NewRecord(p, names, &Report{}, nil)
 	at := "mirror.example.com/cat/index:v1"
 	p.Catalogs[0].Selection = []byte("{\n \"catalog\": \"x\"\n}") // the form after a plan was written and read
@@ -143,11 +134,7 @@ func TestRecordHasISOs(t *testing.T) {
 		return names
 	}
 	first := NewRecord(p, nil, &Report{Failed: []Failure{{Source: p.Files[1].Source, Repository: "gantry/files"}}}, nil)
-	if diff := cmp.Diff([]string{"one.iso"}, files(first)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"one.iso"}, files(first))
 	p.Releases[0].LiveISOs = p.Releases[0].LiveISOs[1:]
-	if diff := cmp.Diff([]string{"two.iso", "one.iso"}, files(NewRecord(p, nil, &Report{}, &first))); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"two.iso", "one.iso"}, files(NewRecord(p, nil, &Report{}, &first)))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -81,9 +82,7 @@ func TestRepositories(t *testing.T) {
 		{RegistryPath{Host: "h", Prefix: "p", MaxNestedPaths: 2}, map[string]string{"a": "p/a", "a/b": "p/a-b", "a/b/c/d": "p/a-b-c-d-*", "a/b-c/d": "p/a-b-c-d-*", "a/b-c-d": "p/a-b-c-d-*", "x/y/z": "p/x-y-z"}},
 	} {
 		names, err := tc.d.Repositories(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		seen := map[string]bool{}
 		for repository, want := range tc.want {
 			got := names[repository].Path

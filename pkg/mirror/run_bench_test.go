@@ -7,6 +7,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -30,9 +31,7 @@ func BenchmarkNewWork(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		w, err := newWork(p, true)
-		if err != nil {
-			b.Fatal(err)
-		}
+		fail.On(b, err)
 		if n := len(w.neededBlobs()); n != 8+500+10_000 {
 			b.Fatalf("%d blobs are needed", n)
 		}
@@ -68,9 +67,7 @@ func BenchmarkRun(b *testing.B) {
 	empty := func() Destination { return &listing{newMemoryRegistry(), of} }
 	run := func(b *testing.B, sink Destination, present int) {
 		r, err := Run(b.Context(), p, m.source(), sink, Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		fail.On(b, err)
 		if r.Images != 5000 || r.Present != present {
 			b.Fatalf("%+v", r)
 		}

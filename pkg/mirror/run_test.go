@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	images "github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
@@ -40,9 +41,7 @@ func sample(t *testing.T) *maker {
 func mustRun(t *testing.T, p *plan.Plan, source images.Reader, sink Destination, opts Options) *Report {
 	t.Helper()
 	rep, err := Run(t.Context(), p, source, sink, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return rep
 }
 

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -45,9 +44,7 @@ func TestGroupFailures(t *testing.T) {
 		}
 		got = append(got, names)
 	}
-	if diff := cmp.Diff([]string{"abk", "c", "d", "e", "fg", "hl", "i", "j"}, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"abk", "c", "d", "e", "fg", "hl", "i", "j"}, got)
 }
 
 func TestErrorsOfSeveralSources(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -118,18 +119,14 @@ func TestCompareNeedsNamesInALayout(t *testing.T) {
 	m := sample(t)
 	p := m.plan()
 	l, err := layout.Create(t.TempDir(), layout.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	sink := NewLayoutDestination(l)
 	mustRun(t, p, m.source(), sink, Options{})
 	missing, err := Compare(t.Context(), p, sink, Options{})
 	if err != nil || missing.Images != 6 || missing.Bytes > sum(p) {
 		t.Errorf("before the index is written: %+v, %v", missing, err)
 	}
-	if err := sink.Finish(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, sink.Finish(t.Context(), p))
 	if missing, err = Compare(t.Context(), p, sink, Options{}); err != nil || missing.Images != 0 || missing.Present != 6 {
 		t.Errorf("afterwards: %+v, %v", missing, err)
 	}

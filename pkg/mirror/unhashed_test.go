@@ -17,6 +17,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -59,9 +60,7 @@ func newSiteRun(t *testing.T, c *faultContent, dir string, registry http.Handler
 		t.Fatal(err)
 	}
 	a, err := archive.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(func() { _ = a.Close() })
 	r.from = &countingArchive{a, map[digest.Digest]int{}, map[digest.Digest]int{}}
 	return r
@@ -74,9 +73,7 @@ func (r *siteRun) run(source image.Reader, opts mirror.Options) *mirror.Report {
 	defer to.Close()
 	opts.Streams = 1
 	report, err := mirror.Run(r.t.Context(), r.plan, source, mirror.NewRegistryDestination(to, r.names), opts)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	fail.On(r.t, err)
 	return report
 }
 
@@ -154,25 +151,17 @@ func (r *siteRun) checkContent() {
 func (c *faultContent) spoiled(t *testing.T, disk string) (dir, volume string, offset int64) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(disk)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.CopyFS(dir, os.DirFS(disk)))
 	a, err := archive.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for e := range a.Entries() {
 		if e.Digest == c.large {
 			volume, offset = e.Volume, e.Offset
 		}
 	}
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, a.Close())
 	f, err := os.OpenFile(filepath.Join(dir, volume), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	one := make([]byte, 1)
 	if _, err := f.ReadAt(one, offset+largeSize/2); err != nil {
 		t.Fatal(err)
@@ -181,9 +170,7 @@ func (c *faultContent) spoiled(t *testing.T, disk string) (dir, volume string, o
 	if _, err := f.WriteAt(one, offset+largeSize/2); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, f.Close())
 	return dir, volume, offset
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
@@ -14,9 +15,7 @@ import (
 func TestDeletedTagsAreRestored(t *testing.T) {
 	m, source := sample(t), sample(t).source()
 	names, err := RegistryPath{Host: "mirror.example.com"}.Repositories(m.plan())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for name, tc := range map[string]struct {
 		tags []string
 		lost []string // manifests, by repository

@@ -8,6 +8,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
@@ -20,17 +21,13 @@ func TestReadersForwardVerification(t *testing.T) {
 	other := ocispec.Descriptor{Digest: digest.FromString("x"), Size: 1}
 	plain := io.NopCloser(strings.NewReader(text))
 	compared, err := layout.Verified(t.Context(), plain, desc, "it")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for name, wrap := range map[string]func(io.ReadCloser) io.ReadCloser{
 		"counted":    func(r io.ReadCloser) io.ReadCloser { return &sourceReader{ReadCloser: r, transfer: &transfer{}} },
 		"cachedBlob": func(r io.ReadCloser) io.ReadCloser { return &cachedBlob{ReadCloser: r} },
 	} {
 		whole, err := layout.Verified(t.Context(), io.NopCloser(strings.NewReader(text)), desc, "it")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if _, err := io.CopyN(io.Discard, wrap(whole), 5); err != nil {
 			t.Fatal(err)
 		}

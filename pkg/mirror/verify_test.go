@@ -3,9 +3,9 @@ package mirror
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -47,16 +47,12 @@ func TestVerify(t *testing.T) {
 			mustRun(t, m.plan(), m.source(), registry, Options{})
 			tc.lose(m, registry)
 			lacks, err := Verify(t.Context(), m.plan(), registry, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			got := map[string]string{}
 			for _, l := range lacks {
 				got[l.Source] = l.Problem
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, tc.want, got)
 		})
 	}
 }
@@ -78,9 +74,7 @@ func TestImagesByContent(t *testing.T) {
 	m := sample(t)
 	base, child, none := m.p.Blobs[0].Digest, m.image("arm64"), digest.FromString("nobody's")
 	holders, err := ImagesByContent(m.plan(), []digest.Digest{base, child, none})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got := map[digest.Digest][]string{}
 	for d, images := range holders {
 		for _, img := range images {
@@ -91,9 +85,7 @@ func TestImagesByContent(t *testing.T) {
 		base:  {"src.example.com/org/a:v1", "src.example.com/org/a:v2", "src.example.com/org/b:v1", "src.example.com/org/multi:v1"},
 		child: {"src.example.com/org/multi:v1"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 	m.p.Manifests = m.p.Manifests[1:]
 	if _, err := ImagesByContent(m.plan(), nil); err == nil {
 		t.Error("a plan with a hole was taken")

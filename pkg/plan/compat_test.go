@@ -5,26 +5,17 @@ import (
 	"os"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
 // TestPlanOfVersion0 checks that a plan of version 0 is read, and that Write returns the same text.
 func TestPlanOfVersion0(t *testing.T) {
 	text, err := os.ReadFile("../../testdata/compat/v0/plan.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	p, err := plan.Read(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var out bytes.Buffer
-	if err := p.Write(&out); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(text), out.String()); diff != "" {
-		t.Error(diff)
-	}
+	fail.On(t, p.Write(&out))
+	fail.Diff(t, string(text), out.String())
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // contentPlan returns a plan with n images of one blob each.
@@ -28,9 +30,7 @@ func TestContentsOfAnyOrder(t *testing.T) {
 	slices.Reverse(p.Blobs)
 	first := p.Manifests[0]
 	c, err := p.Contents()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, m := range p.Manifests {
 		blobs := 0
 		err := c.Walk(m.Digest, func(got *Manifest) error { return nil }, func(Blob) error { blobs++; return nil })

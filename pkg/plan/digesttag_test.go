@@ -7,6 +7,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -34,18 +35,12 @@ func TestWithDigestTags(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]int{"v0/plan.json": 2, "v1/plan.json": 0} {
 		text, err := os.ReadFile("../../testdata/compat/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		p, err := plan.Read(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		now := p.WithDigestTags()
 		var out, again bytes.Buffer
-		if err := now.Write(&out); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, now.Write(&out))
 		read, err := plan.Read(bytes.NewReader(out.Bytes()))
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)

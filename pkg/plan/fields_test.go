@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -65,9 +65,7 @@ func fullPlan() *Plan {
 func textOf(t *testing.T, p *Plan) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := p.Write(&out); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.Write(&out))
 	return out.Bytes()
 }
 
@@ -201,12 +199,8 @@ func TestReadFields(t *testing.T) {
 	}
 	p := fullPlan()
 	again, err := Read(bytes.NewReader(textOf(t, p)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(textOf(t, p)), string(textOf(t, again))); diff != "" {
-		t.Error(diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, string(textOf(t, p)), string(textOf(t, again)))
 }
 
 // TestEmptyBlob checks that empty content may have the size 0.

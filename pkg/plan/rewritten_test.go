@@ -6,6 +6,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestCheckRewritten checks which plans with smaller indexes are refused.
@@ -25,9 +27,7 @@ func TestCheckRewritten(t *testing.T) {
 		p.Totals = p.Count()
 		return p
 	}
-	if err := made().Check(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, made().Check())
 	if got := made().Rewritten(); len(got) != 1 || got[original] != index {
 		t.Errorf("rewritten: %v", got)
 	}

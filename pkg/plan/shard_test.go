@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // randomPlan returns a plan with images that share base layers, attachments, and a payload that is
@@ -47,17 +49,13 @@ func randomPlan(t *testing.T, r *rand.Rand, images, bases int, largest int64) *P
 		t.Fatal("the sizes are not set")
 	}
 	contents, err := p.Contents()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for i := range p.Images {
 		if p.Images[i].Size, err = contents.size(p.Images[i].Digest); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := p.Check(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.Check())
 	for i := range p.Images { // without the rest of a release, which Shards does not read
 		if p.Images[i].Digest == payload {
 			p.Images[i].Kind = GraphImage
@@ -74,9 +72,7 @@ func TestShards(t *testing.T) {
 		images, bases, n := 1+r.IntN(200), 1+r.IntN(12), 1+r.IntN(9)
 		p := randomPlan(t, r, images, bases, []int64{10, 10_000, 1_000_000}[r.IntN(3)])
 		of, err := p.Shards(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if again, _ := p.Shards(n); !reflect.DeepEqual(of, again) {
 			t.Fatal("the shards of one plan differ")
 		}
@@ -96,27 +92,19 @@ func TestShards(t *testing.T) {
 			}
 		}
 		all, err := p.BeforeLast()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		var sum, largest, unit int64
 		for i := 1; i <= n; i++ {
 			part, err := p.Shard(Shard{i, n})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			inShards -= len(part.Images)
 			sum += part.Totals.Bytes
 			largest = max(largest, part.Totals.Bytes)
 		}
 		contents, err := p.Contents()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		units, err := p.shardUnits(contents)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, u := range units {
 			if !u.last {
 				unit = max(unit, u.size)
@@ -139,15 +127,11 @@ func TestShards(t *testing.T) {
 func TestShardsShareLayers(t *testing.T) {
 	p := randomPlan(t, rand.New(rand.NewPCG(5, 6)), 400, 40, 100)
 	all, err := p.BeforeLast()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var sum int64
 	for i := 1; i <= 4; i++ {
 		part, err := p.Shard(Shard{i, 4})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		sum += part.Totals.Bytes
 		if part.Totals.Bytes > all.Totals.Bytes/4*11/10 {
 			t.Errorf("shard %d has %d of %d bytes", i, part.Totals.Bytes, all.Totals.Bytes)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/provision"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
@@ -160,9 +161,7 @@ func open(t *testing.T, a *api, change func(*provision.Options)) (*provision.Reg
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
 	client, err := remote.New(remote.Options{Side: remote.Destination, Retry: remote.Retry{Times: -1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(client.Close)
 	env := map[string]string{"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": "session", "AWS_ENDPOINT_URL_ECR": server.URL}
 	o := provision.Options{
@@ -242,9 +241,7 @@ func TestRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r, err := open(t, &api{kind: c.kind, deny: "ocp/b"}, c.change)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			done, err := r.Create(t.Context(), []string{"ocp/a", "ocp/b", "ocp/c"})
 			if err == nil || advice.KindOf(err) != advice.Unauthorized {
 				t.Fatalf("%v %v", advice.KindOf(err), err)
@@ -290,13 +287,9 @@ func TestCommands(t *testing.T) {
 			o.Host = ecrHost
 		}
 		r, err := provision.New(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		names, err := r.Names([]string{"ocp/ubi9/ubi"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		got, err := r.Commands(names)
 		if diff := cmp.Diff([]string{want}, got); diff != "" || err != nil {
 			t.Error(diff, err)
@@ -304,9 +297,7 @@ func TestCommands(t *testing.T) {
 	}
 	for _, kind := range []provision.Kind{provision.Harbor, provision.Quay} {
 		r, err := provision.New(t.Context(), provision.Options{Host: "h.example.com", Kind: kind})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if _, err := r.Names([]string{"ubi"}); advice.KindOf(err) != advice.Input {
 			t.Error(kind, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
 
@@ -32,13 +33,9 @@ func TestSign(t *testing.T) {
 		},
 	} {
 		u, err := url.Parse(c.url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		at, err := time.Parse("20060102T150405Z", c.at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		sign(c.header, signing{method: http.MethodGet, url: u, payload: empty, region: "us-east-1", service: c.service, at: at, keys: keychain.Credential{Username: c.id, Password: c.secret}})
 		want := "AWS4-HMAC-SHA256 Credential=" + c.id + "/" + c.at[:8] + "/us-east-1/" + c.service + "/aws4_request, SignedHeaders=" + c.signed + ", Signature=" + c.signature
 		if got := c.header.Get("Authorization"); got != want {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/registry/doctor"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -31,13 +32,9 @@ func TestRegistriesOf(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "registries.conf")
 	text := "[[registry]]\nprefix = \"registry.example.com/other\"\nlocation = \"mirror.example.com/other\"\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, []byte(text), 0o600))
 	conf, err := registries.Load(registries.Options{Home: dir, Getenv: func(name string) string { return map[string]string{"CONTAINERS_REGISTRIES_CONF": file}[name] }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, tc := range []struct {
 		conf *registries.Config
 		want []string
@@ -49,9 +46,7 @@ func TestRegistriesOf(t *testing.T) {
 		for _, r := range registriesOf(m, tc.conf) {
 			got = append(got, r.String())
 		}
-		if diff := cmp.Diff(tc.want, got); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, tc.want, got)
 	}
 }
 
@@ -82,9 +77,7 @@ func TestDoctorBehindMirror(t *testing.T) {
 				file: "[[registry]]\nprefix = \"registry.invalid\"\nlocation = \"registry.invalid\"\nblocked = true\n" + tc.line + "[[registry.mirror]]\nlocation = \"" + host + "/redhat\"\n",
 				auth: `{"auths":{"` + host + `":{"auth":"` + base64.StdEncoding.EncodeToString([]byte("u:"+tc.password)) + `"}}}`,
 			} {
-				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, os.WriteFile(name, []byte(text), 0o600))
 			}
 			e, done := (&env.Env{Registries: env.Registries{AuthFile: auth}, Home: dir, Getenv: func(name string) string {
 				return map[string]string{"CONTAINERS_REGISTRIES_CONF": file}[name]
@@ -92,9 +85,7 @@ func TestDoctorBehindMirror(t *testing.T) {
 			t.Cleanup(done)
 			d := &examination{env: e, result: &DoctorResult{}}
 			err := d.examineConfiguration(t.Context(), imageset.Mirror{AdditionalImages: []imageset.Image{{Name: "registry.invalid/org/app@sha256:" + strings.Repeat("a", 64)}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			var got []string
 			for _, f := range d.result.Findings {
 				got = append(got, string(f.State)+" "+strings.ReplaceAll(f.Name, host, "MIRROR"))

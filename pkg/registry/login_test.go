@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/registry"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -98,13 +99,9 @@ func TestLoginKeepsTheRest(t *testing.T) {
 		t.Fatalf("%v, %s", err, diff)
 	}
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var parsed map[string]any
-	if err := json.Unmarshal(text, &parsed); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, json.Unmarshal(text, &parsed))
 	want := map[string]any{"x": []any{1.0}, "auths": map[string]any{
 		"other.example": map[string]any{"auth": "YTpi"}, server.Host + "/org": map[string]any{"auth": "bWU6cHc="},
 	}}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestStartBare checks that content that is pushed to a bare registry can be read, is logged, and
@@ -12,14 +14,10 @@ func TestStartBare(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b, err := StartBare(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer b.Close()
 	img, err := Image("bare")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	c := NewClient(b.Host)
 	if _, err := c.Push(t.Context(), "a/b", "v1", img); err != nil {
 		t.Fatal(err)
@@ -29,9 +27,7 @@ func TestStartBare(t *testing.T) {
 	}
 	b.Close() // so that the log is complete
 	log, err := os.ReadFile(b.LogFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if n := strings.Count(string(log), `"PUT /v2/a/b/manifests/v1 HTTP/1.1" 201 `); n != 1 {
 		t.Errorf("%d log lines about the pushed tag, want 1:\n%s", n, log)
 	}

@@ -7,20 +7,18 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestRepositories(t *testing.T) {
 	t.Parallel()
 	s := Start(t, Options{Alone: true})
 	idx, err := Index("contents")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	c := s.Client()
 	d, err := c.Push(t.Context(), "one/deep/app", "v1", idx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := c.Push(t.Context(), "other/app", "v1", idx); err != nil {
 		t.Fatal(err)
 	}
@@ -47,13 +45,9 @@ func TestRepositories(t *testing.T) {
 	blob := r.Blobs[0].Encoded()
 	file := filepath.Join(s.process.storage(), "blobs", "sha256", blob[:2], blob, "data")
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	text[0] ^= 1
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, text, 0o600))
 	if err := c.CheckRepository(t.Context(), r); err == nil || !strings.Contains(err.Error(), errWrongDigest.Error()) {
 		t.Errorf("an altered blob: %v", err)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // fetch reads the manifest org/app:v1 and returns the status, the announced length and the body.
@@ -31,13 +33,9 @@ func fetch(ctx context.Context, s *Server) (status, announced int, body []byte, 
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	img, err := Image("faults")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	raw, err := img.RawManifest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, tc := range servers[:3] {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -106,9 +104,7 @@ func TestRulesCount(t *testing.T) {
 	}})
 	for range 4 {
 		resp, err := s.Client().send(t.Context(), request{method: http.MethodGet, path: "/v2/"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		_ = resp.Body.Close()
 	}
 	var got []int

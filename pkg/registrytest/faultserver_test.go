@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // An upload is the upload of one blob to org/app.
@@ -26,9 +28,7 @@ func newUpload(t *testing.T, s *Server, size int) *upload {
 	t.Helper()
 	u := &upload{t: t, c: s.Client(), data: bytes.Repeat([]byte{'x'}, size)}
 	resp, err := u.c.do(t.Context(), request{method: http.MethodPost, repository: "org/app", path: "blobs/uploads/"}, http.StatusAccepted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	_ = resp.Body.Close()
 	if u.location, err = resp.Location(); err != nil {
 		t.Fatal(err)
@@ -92,9 +92,7 @@ func TestPretendedManifestAndMount(t *testing.T) {
 	t.Parallel()
 	s := New(t, Options{})
 	img, err := Image("pretended")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s.Script(Rule{Method: http.MethodPut, Path: "/manifests/v1$", Action: Pretend()})
 	if _, err := s.Client().Push(t.Context(), "org/app", "v1", img); err != nil {
 		t.Fatal(err)
@@ -104,13 +102,9 @@ func TestPretendedManifestAndMount(t *testing.T) {
 	}
 	s.Script(Rule{Method: http.MethodPost, Action: Pretend()})
 	h, err := img.ConfigName()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	resp, err := s.Client().do(t.Context(), request{method: http.MethodPost, repository: "org/other", path: "blobs/uploads/?mount=" + h.String() + "&from=org/app"}, http.StatusCreated)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	_ = resp.Body.Close()
 	if got, want := resp.Header.Get("Location"), "/v2/org/other/blobs/"+h.String(); got != want {
 		t.Errorf("location %s, want %s", got, want)
@@ -124,9 +118,7 @@ func TestAnswerFaults(t *testing.T) {
 	t.Parallel()
 	s := New(t, Options{})
 	img, err := Image("answers")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := s.Client().Push(t.Context(), "org/app", "v1", img); err != nil {
 		t.Fatal(err)
 	}
@@ -158,18 +150,14 @@ func TestDeny(t *testing.T) {
 	t.Parallel()
 	s := Start(t, Options{Auth: TokenAuth})
 	img, err := Image("denied")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	c := s.Client()
 	if _, err := c.Push(t.Context(), "org/app", "v1", img); err != nil {
 		t.Fatal(err)
 	}
 	s.Script(Rule{Path: "/manifests/", Nth: 1, Action: Deny()})
 	resp, err := c.send(t.Context(), request{method: http.MethodGet, repository: "org/app", path: "manifests/v1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusUnauthorized || !strings.HasPrefix(resp.Header.Get("WWW-Authenticate"), "Bearer ") {
 		t.Errorf("answered %d %q, want the challenge for anonymous clients", resp.StatusCode, resp.Header.Get("WWW-Authenticate"))
@@ -180,9 +168,7 @@ func TestCDN(t *testing.T) {
 	t.Parallel()
 	s := Start(t, Options{Auth: TokenAuth})
 	img, err := Image("far away")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := s.Client().Push(t.Context(), "org/app", "v1", img); err != nil {
 		t.Fatal(err)
 	}
@@ -205,16 +191,12 @@ func TestCDN(t *testing.T) {
 		want                 int
 	}{{"?signature=s", "Basic eDp5", http.StatusBadRequest}, {"", "", http.StatusForbidden}} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+cdn.Host+log[0].Path+tc.query, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if tc.authorization != "" {
 			req.Header.Set("Authorization", tc.authorization)
 		}
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		_ = resp.Body.Close()
 		if resp.StatusCode != tc.want {
 			t.Errorf("%+v: %d", tc, resp.StatusCode)
@@ -235,9 +217,7 @@ func TestShutAndOpen(t *testing.T) {
 		return resp.Body.Close()
 	}
 	for range 2 {
-		if err := ping(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, ping())
 		s.Shut()
 		if err := ping(); !errors.Is(err, syscall.ECONNREFUSED) {
 			t.Errorf("%v, want a refused connection", err)
@@ -249,13 +229,9 @@ func TestShutAndOpen(t *testing.T) {
 func TestLogTellsWhatWasSent(t *testing.T) {
 	t.Parallel()
 	img, err := Image("log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	raw, err := img.RawManifest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	size := int64(len(raw))
 	for _, tc := range []struct {
 		name string

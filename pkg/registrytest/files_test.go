@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestFilesImage checks that an image has the files of each layer in the given order, and that a
@@ -20,9 +22,7 @@ func TestFilesImage(t *testing.T) {
 		img, err := FilesImage(v1.Platform{OS: "linux", Architecture: arch}, v1.Config{Labels: map[string]string{"a": arch}},
 			[]File{{Name: "below", Data: []byte(arch)}},
 			[]File{{Name: "z/", Mode: 0o777}, {Name: "z/second", Mode: 0o444}, {Name: "a"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		images = append(images, img)
 	}
 	layers, err := images[0].Layers()
@@ -30,9 +30,7 @@ func TestFilesImage(t *testing.T) {
 		t.Fatalf("%d layers, %v, want 2", len(layers), err)
 	}
 	rc, err := layers[1].Uncompressed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	type entry struct {
 		Name string
 		Mode int64
@@ -43,9 +41,7 @@ func TestFilesImage(t *testing.T) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		got = append(got, entry{h.Name, h.Mode})
 	}
 	if diff := cmp.Diff([]entry{{"z/", 0o777}, {"z/second", 0o444}, {"a", 0o644}}, got); diff != "" {
@@ -53,9 +49,7 @@ func TestFilesImage(t *testing.T) {
 	}
 
 	list, err := ImageIndex(false, images...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	m, err := list.IndexManifest()
 	if err != nil || len(m.Manifests) != 2 || m.Manifests[1].Platform.Architecture != "s390x" {
 		t.Errorf("manifest list %+v, %v, want one for amd64 and s390x", m, err)
@@ -78,13 +72,9 @@ func TestServe(t *testing.T) {
 	client := s.Client().http
 	for path, want := range map[string]int{"/a": http.StatusTeapot, "/b": http.StatusOK} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		_ = resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("GET %s: %d, want %d", path, resp.StatusCode, want)

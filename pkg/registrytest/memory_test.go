@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestBlobsBelongToRepositories checks that a registry in memory and a real one respond alike where
@@ -11,13 +13,9 @@ import (
 func TestBlobsBelongToRepositories(t *testing.T) {
 	t.Parallel()
 	img, err := BundleImage("thing", "1.0.0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	config, err := img.ConfigName()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, tc := range servers[:3] {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -43,9 +41,7 @@ func TestBlobsBelongToRepositories(t *testing.T) {
 				{http.MethodHead, "org/other", "blobs/" + blob, http.StatusOK},
 			} {
 				resp, err := c.send(t.Context(), request{method: step.method, repository: step.repository, path: step.path})
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				_ = resp.Body.Close()
 				if resp.StatusCode != step.want {
 					t.Errorf("%s %s of %s: %s, want %d", step.method, step.path, step.repository, resp.Status, step.want)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -28,9 +29,7 @@ var once = sync.OnceValues(NewSample)
 func newSample(t *testing.T) *Sample {
 	t.Helper()
 	s, err := once()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return s
 }
 
@@ -43,16 +42,12 @@ func TestSampleIsPinned(t *testing.T) {
 	var digests strings.Builder
 	for _, ref := range s.References() {
 		h, err := s.Content(ref).Digest()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		fmt.Fprintf(&digests, "%s %s\n", ref, h)
 	}
 	want["digests.txt"] = digests.String()
 	imageSet, err := sampleFiles.ReadFile("sample/imageset.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want["imageset.yaml"] = string(imageSet)
 	for dir, ref := range sampleCatalogs {
 		for name, text := range readTree(t, s.Catalogs[ref]) {
@@ -85,17 +80,11 @@ func readTree(t *testing.T, tree fs.FS) map[string]string {
 
 func writeTree(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.RemoveAll(dir))
 	for name, text := range files {
 		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		fail.On(t, os.WriteFile(file, []byte(text), 0o644))
 	}
 }
 
@@ -112,15 +101,11 @@ func TestSampleIsComplete(t *testing.T) {
 			}
 			server := tc.start(t, tc.o)
 			c := server.Client()
-			if err := sample.Push(t.Context(), c); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, sample.Push(t.Context(), c))
 			for _, ref := range sampleCatalogs {
 				repository, tag := splitTag(ref)
 				v, err := c.VerifyCatalog(t.Context(), repository, tag, hostOf(t, sample))
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				if len(v.Bundles) < 5 || len(v.Images) < 10 || len(v.Pulled) != len(v.Images) || v.Bytes() < 10<<20 {
 					t.Errorf("%s: %d bundles, %d images, %d of them pulled, %d bytes", ref, len(v.Bundles), len(v.Images), len(v.Pulled), v.Bytes())
 				}
@@ -141,9 +126,7 @@ func hostOf(t *testing.T, s *Sample) func(string) string {
 	hosts := map[string]string{}
 	for _, s := range s.References() {
 		r, err := reference.Parse(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		hosts[r.Path] = r.Host
 	}
 	return func(path string) string { return hosts[path] + "/" + path }
@@ -163,12 +146,8 @@ func TestApplyLayer(t *testing.T) {
 		{map[string]File{".wh.configs": {}}, nil},
 	} {
 		l, err := newLayer(step.layer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := applyLayer(bytes.NewReader(l.gzipped), "configs/", files); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
+		fail.On(t, applyLayer(bytes.NewReader(l.gzipped), "configs/", files))
 		for _, name := range step.want {
 			if _, ok := files[name]; !ok || len(files) != len(step.want) {
 				t.Errorf("after layer %d: %v, want %v", i, files, step.want)

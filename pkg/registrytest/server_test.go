@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // servers are the registries that have to behave alike for clients.
@@ -28,23 +30,17 @@ var servers = []struct {
 func TestPushAndPull(t *testing.T) {
 	t.Parallel()
 	want, err := AttestedIndex("push-and-pull")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, tc := range servers {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			s := tc.start(t, tc.o)
 			c := s.Client()
 			d, err := c.Push(t.Context(), "org/app", "v1", want)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			for _, name := range []string{"v1", d.String()} {
 				got, err := c.Pull(t.Context(), "org/app", name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				if got.Digest != d || got.Manifests != 4 || got.Blobs < 8 {
 					t.Errorf("pulled %+v, want digest %s, 4 manifests and at least 8 blobs", got, d)
 				}
@@ -70,15 +66,11 @@ func TestCredentialsAreAskedFor(t *testing.T) {
 			}
 		}
 		text, err := os.ReadFile(s.AuthFile)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		var file struct {
 			Auths map[string]struct{ Auth []byte }
 		}
-		if err := json.Unmarshal(text, &file); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, json.Unmarshal(text, &file))
 		if got := string(file.Auths[s.Host].Auth); got != s.Username+":"+s.Password {
 			t.Errorf("auth file has %q for %s", got, s.Host)
 		}
@@ -90,28 +82,18 @@ func TestTokenLifetime(t *testing.T) {
 	t.Parallel()
 	s := Start(t, Options{Auth: TokenAuth, TokenLifetime: time.Hour})
 	ca, err := newAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(s.process.tokenRoots, ca.pem, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
+	fail.On(t, os.WriteFile(s.process.tokenRoots, ca.pem, 0o600))
 	s.Restart() // this also makes it trust the tokens that this test signs
 	ts, err := newTokenServer(ca, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for age, want := range map[time.Duration]int{30 * time.Second: http.StatusNotFound, 90 * time.Second: http.StatusUnauthorized} {
 		token, err := ts.token([]string{"repository:org/app:pull"}, time.Now().Add(-age))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		c := s.Client()
 		c.tokens["org/app"] = token
 		resp, err := c.send(t.Context(), request{method: http.MethodGet, repository: "org/app", path: "manifests/v1"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		_ = resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("a token of a minute's life, %s old: %s, want %d", age, resp.Status, want)
@@ -128,9 +110,7 @@ func TestProgramIsPinned(t *testing.T) {
 		"require github.com/distribution/distribution/v30 v3.1.2":        "",
 	} {
 		file := filepath.Join(dir, "go.mod")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(file, []byte(text), 0o600))
 		if got, err := pinnedVersion(file); got != want || (err == nil) != (want != "") {
 			t.Errorf("pinnedVersion(%q) = %q, %v, want %q", text, got, err, want)
 		}
@@ -141,24 +121,16 @@ func TestProgramIsPinned(t *testing.T) {
 // changes to it do not affect other registries.
 func TestStorage(t *testing.T) {
 	img, err := SizedImage("kept", 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	first := Start(t, Options{Alone: true})
 	want, err := first.Client().Push(t.Context(), "a/b", "v1", img)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	kept, err := first.Keep()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(kept) })
 	second, third := Start(t, Options{Storage: kept}), Start(t, Options{Storage: kept})
 	other, err := SizedImage("other", 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := second.Client().Push(t.Context(), "a/b", "v1", other); err != nil {
 		t.Fatal(err)
 	}

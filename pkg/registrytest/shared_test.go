@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestSharedProcess checks that servers with one process look like separate registries.
 func TestSharedProcess(t *testing.T) {
 	t.Parallel()
 	img, err := Image("shared")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	one, other := Start(t, Options{}), Start(t, Options{})
 	if one.process != other.process || one.namespace == other.namespace {
 		t.Fatalf("namespaces %q and %q in one process: %t", one.namespace, other.namespace, one.process == other.process)
@@ -32,14 +32,10 @@ func TestSharedProcess(t *testing.T) {
 	get := func(s *Server, path string) (int, string) {
 		t.Helper()
 		resp, err := http.Get(s.URL() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		defer func() { _ = resp.Body.Close() }()
 		text, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if strings.Contains(string(text)+resp.Header.Get("Link"), "namespace") {
 			t.Errorf("%s shows the namespace: %s %s", path, text, resp.Header.Get("Link"))
 		}
@@ -48,9 +44,7 @@ func TestSharedProcess(t *testing.T) {
 	for s, want := range map[*Server][]string{one: {"org/app", "org/tool"}, other: {"team/app"}} {
 		var list struct{ Repositories []string }
 		_, text := get(s, "/v2/_catalog?n=100")
-		if err := json.Unmarshal([]byte(text), &list); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, json.Unmarshal([]byte(text), &list))
 		if diff := cmp.Diff(want, list.Repositories); diff != "" {
 			t.Errorf("repositories (-want +got):\n%s", diff)
 		}

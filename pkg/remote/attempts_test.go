@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // OnRetry is called before each wait.
@@ -50,9 +50,7 @@ func TestOnRetry(t *testing.T) {
 			{repo.Host, op, 2, time.Second, 503, 0},
 			{repo.Host, op, 3, 7 * time.Second, 429, time.Second},
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, want, got)
 	})
 }
 
@@ -64,9 +62,7 @@ func TestGoneHostIsWaitedForOnce(t *testing.T) {
 	}, func(t *testing.T, c *Client) {
 		_, desc := blobOf(10)
 		ask := func() error { _, err := c.BlobExists(t.Context(), repo, desc); return err }
-		if err := ask(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, ask())
 		transport := c.peers[peerKey{hostKey: hostKey{repo.Host, false}}].transport
 		dial := transport.DialContext
 		away := true
@@ -111,9 +107,7 @@ func TestBusyPlainHTTP(t *testing.T) {
 		}))
 		defer s.Close()
 		c, err := New(Options{Retry: Retry{Delay: time.Millisecond}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		defer c.Close()
 		_, desc := blobOf(10)
 		ref := repo

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
@@ -97,9 +98,7 @@ func TestTokens(t *testing.T) {
 			s := startRegistry(t, a.wrap)
 			blob := []byte("{}")
 			c := newClient(t, remote.Options{Side: remote.Destination, Keychain: keys{RegistryToken: "seed"}})
-			if err := c.PushManifest(t.Context(), repoAt(s, "org/name").WithTag("v1"), "m/m", manifestOf(blob)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, c.PushManifest(t.Context(), repoAt(s, "org/name").WithTag("v1"), "m/m", manifestOf(blob)))
 			c = newClient(t, remote.Options{Keychain: keys(tc.cred)})
 			for range tc.reads {
 				_, err := c.Resolve(t.Context(), repoAt(s, "org/name").WithTag("v1"))
@@ -264,9 +263,7 @@ func throughTLS(t *testing.T, f http.HandlerFunc) func(*http.Request) (*url.URL,
 	}))
 	t.Cleanup(proxy.Close)
 	u, err := url.Parse(proxy.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return http.ProxyURL(u)
 }
 
@@ -294,9 +291,7 @@ func TestRedirectsDropAuthorization(t *testing.T) {
 		}),
 	})
 	r, err := c.Blob(t.Context(), mustParse(t, "registry.example/a"), describe(blob), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
@@ -306,7 +301,5 @@ func TestRedirectsDropAuthorization(t *testing.T) {
 		"cdn.example/first":            "",
 		"cdn.example/second?sig=a%2Fb": "",
 	}
-	if diff := cmp.Diff(want, seen); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, seen)
 }

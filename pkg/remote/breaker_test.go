@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A registry that fails for every upload is waited for once; one that fails for one blob is retried
@@ -53,9 +54,7 @@ func TestFailingWritesAreWaitedForOnce(t *testing.T) {
 			t.Errorf("reading: %v, %v", ok, err)
 		}
 		full = false
-		if err := push(blob, 0); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, push(blob, 0))
 		bad = second.Digest.Encoded()
 		for i := range 2 {
 			retries = 0
@@ -184,9 +183,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	inBubble(t, Options{Log: log, Retry: Retry{Times: 5, Delay: time.Second}}, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, c *Client) {
 		_, desc := blobOf(10)
 		ask := func() error { _, err := c.BlobExists(t.Context(), repo, desc); return err }
-		if err := ask(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, ask())
 		transport := c.peers[peerKey{hostKey: hostKey{repo.Host, false}}].transport
 		dial, back := transport.DialContext, time.Now().Add(2500*time.Millisecond)
 		transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {

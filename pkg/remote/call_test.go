@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -38,9 +39,7 @@ func TestCall(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	client, err := remote.New(remote.Options{Side: remote.Destination, Retry: remote.Retry{Times: 1, Delay: time.Millisecond}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(client.Close)
 	headers := 0
 	call := func(path string, limit int64) (*remote.Answer, error) {

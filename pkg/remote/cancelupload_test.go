@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // An upload that has not begun when the run ends does not begin, and one that is being started is
@@ -43,12 +45,8 @@ func TestRunEndsWhereUploadsBegin(t *testing.T) {
 			}, func(t *testing.T, c *Client) {
 				blob, desc := blobOf(1000)
 				h, err := c.host(repo.Host, false)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := h.probe(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
+				fail.On(t, h.probe(t.Context()))
 				var ctx context.Context
 				ctx, cancel = context.WithCancel(t.Context())
 				defer cancel()

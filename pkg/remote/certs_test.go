@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestAuthorities checks that the CAs for a host are found where they are trusted, once, and without anything
@@ -26,12 +28,8 @@ func TestAuthorities(t *testing.T) {
 		filepath.Join(all, "mirror.local:5000/ca.crt"):  ca,
 		filepath.Join(all, "mirror.local:5000/own.txt"): key,
 	} {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		fail.On(t, os.WriteFile(file, text, 0o644))
 	}
 	for name, tc := range map[string]struct {
 		o    Options
@@ -45,9 +43,7 @@ func TestAuthorities(t *testing.T) {
 		"none":          {Options{CertDirs: []string{}}, "mirror.local:5000", nil},
 	} {
 		c, err := New(tc.o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		got, err := c.Authorities(tc.host)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
@@ -17,9 +18,7 @@ import (
 func pushed(t *testing.T, s *registrytest.Server, name string, tags ...string) digest.Digest {
 	t.Helper()
 	img, err := registrytest.Image(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var d digest.Digest
 	for _, tag := range tags {
 		if d, err = registrytest.NewClient(s.Host).Push(t.Context(), "org/name", tag, img); err != nil {
@@ -126,22 +125,16 @@ func TestUnlistReferrers(t *testing.T) {
 	var all []digest.Digest
 	for _, text := range []string{"first", "second"} {
 		d, err := pushReferrer(t, c, s, subject, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		all = append(all, d)
 	}
 	at := hostRef(s).WithDigest(subject)
-	if err := c.UnlistReferrers(t.Context(), at, all[:1]); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, c.UnlistReferrers(t.Context(), at, all[:1]))
 	if list := taggedList(t, c, s, subject); len(list) != 1 || list[0].Digest != all[1] {
 		t.Errorf("the list is %+v", list)
 	}
 	for range 2 {
-		if err := c.UnlistReferrers(t.Context(), at, all); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, c.UnlistReferrers(t.Context(), at, all))
 	}
 	if _, ok, err := c.ManifestExists(t.Context(), hostRef(s).WithTag(remote.ReferrersTag(subject))); ok || err != nil {
 		t.Errorf("the empty list is there: %v, %v", ok, err)

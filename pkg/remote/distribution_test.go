@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -131,9 +132,7 @@ func TestUploadsToDistribution(t *testing.T) {
 				t.Errorf("the blob is there: %t, %v", there, err)
 			}
 			stored, err := s.Repositories("org")
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			for _, r := range stored {
 				if r.Uploads > 0 {
 					t.Errorf("%d uploads stay open in %s after %v", r.Uploads, r.Name, c.Stats().Requests)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
@@ -71,9 +72,7 @@ func TestTokenExpiresInUpload(t *testing.T) {
 		opened = append(opened, offset)
 		return io.NopCloser(bytes.NewReader(blob[offset:])), nil
 	}, part)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if u.took != len(blob) || !slices.Equal(opened, []int64{0, part}) || len(i.asked) != 2 || c.Stats().Retries != 0 {
 		t.Errorf("%d bytes came for %d, from sources at %d, with %d tokens and %d retries", u.took, len(blob), opened, len(i.asked), c.Stats().Retries)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -144,9 +145,7 @@ func seed(t *testing.T, s *httptest.Server, blob, manifest []byte) {
 	if _, err := c.PushBlob(t.Context(), repo, describe(blob), nil, opener(blob)); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.PushManifest(t.Context(), repo.WithTag("v1"), "application/vnd.oci.image.manifest.v1+json", manifest); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, c.PushManifest(t.Context(), repo.WithTag("v1"), "application/vnd.oci.image.manifest.v1+json", manifest))
 }
 
 // Every way in which a request fails: whether it is retried, after which time, and with which error
@@ -279,9 +278,7 @@ func TestWrongBlobIsNeverWhole(t *testing.T) {
 	f.answers = repeat(1, partly([]byte("012345678X"), 10, true))
 	c := newClient(t, remote.Options{})
 	r, err := c.Blob(t.Context(), repoAt(s, "org/name"), describe(blob), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer r.Close()
 	if !layout.Verifies(r, describe(blob)) || layout.Verifies(r, describe([]byte("x"))) {
 		t.Error("the reader does not say what it compares its bytes with")

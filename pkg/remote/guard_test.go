@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
 
@@ -105,9 +106,7 @@ func TestAddressGuard(t *testing.T) {
 		for name, ok := range want {
 			at := &site{addresses: names, listener: s.Listener.Addr()}
 			c, err := New(Options{Side: Destination, PlainHTTP: true, Proxy: http.ProxyURL(nil), CertDirs: []string{}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			c.dial = at.dial
 			target = "http://" + name + "/x"
 			names["localhost"] = "127.0.0.1"
@@ -160,17 +159,13 @@ func TestAddressGuardThroughProxy(t *testing.T) {
 	}))
 	defer proxy.Close()
 	through, err := url.Parse(proxy.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for name, ok := range map[string]bool{
 		"cdn.example": true, "198.51.100.9": true, "10.1.1.1": false, "127.0.0.1": false, "[::1]": false, "localhost": false, "169.254.169.254": false,
 		"127.1": false, "2852039166": false, "0xa9fea9fe": false, "0177.0.0.01": false, "[::ffff:169.254.169.254]": false,
 	} {
 		c, err := New(Options{PlainHTTP: true, Proxy: http.ProxyURL(through), CertDirs: []string{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		target = "http://" + name + "/x"
 		r, err := c.Blob(t.Context(), repo, desc, 0)
 		if err == nil {
@@ -186,14 +181,10 @@ func TestAddressGuardThroughProxy(t *testing.T) {
 // The dialer checks what a name resolves to, before it connects.
 func TestDialChecksResolvedAddress(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer l.Close()
 	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for name, o := range map[string]origin{"named by the user": {}, "named by a registry": {server: true, public: true}} {
 		var address *addressError
 		conn, err := dial(t.Context(), "tcp", "localhost:"+port, o.check)
@@ -240,9 +231,7 @@ func TestRealmOfPlainRegistry(t *testing.T) {
 			}))
 			at := &site{addresses: map[string]string{"registry.lab": "10.1.2.3", "auth.lab": "10.1.2.4"}, listener: s.Listener.Addr()}
 			c, err := New(Options{PlainHTTP: true, Proxy: http.ProxyURL(nil), CertDirs: []string{}, Keychain: fixed(cred)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			c.dial = at.dial
 			ref := repo
 			ref.Host = "registry.lab"
@@ -293,9 +282,7 @@ func TestMetadataServicesAreNotRead(t *testing.T) {
 			}))
 			at := &site{addresses: names, listener: s.Listener.Addr()}
 			c, err := New(Options{Proxy: http.ProxyURL(nil), CertDirs: []string{}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			c.dial = at.dial
 			target = "http://" + host + "/latest"
 			address, dialed := target, 1

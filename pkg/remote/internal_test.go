@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestChallenges(t *testing.T) {
@@ -85,9 +87,7 @@ func TestStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(4)
 		for range 4 {
-			if err := s.acquire(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, s.acquire(t.Context()))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var first, second error

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/remote/registries"
 )
@@ -18,13 +19,9 @@ import (
 func loadConf(t *testing.T, conf string) *registries.Config {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "registries.conf"), []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(dir, "registries.conf"), []byte(conf), 0o600))
 	c, err := registries.Load(registries.Options{SystemDir: dir, Home: dir, Getenv: func(string) string { return "" }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 
@@ -61,9 +58,7 @@ location = "%s"
 	}
 	for range 3 {
 		r, err := c.Blob(t.Context(), ref, describe(blob), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}

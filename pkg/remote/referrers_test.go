@@ -10,10 +10,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -128,9 +128,7 @@ func referrerOf(t *testing.T, subject digest.Digest, text string) []byte {
 		Subject: ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: subject, Size: 1}, ArtifactType: "application/" + text,
 		Text: text, Annotations: map[string]string{"text": text},
 	}.Manifest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return raw
 }
 
@@ -205,9 +203,7 @@ func TestListReferrers(t *testing.T) {
 	if err == nil {
 		err = own.PushReferrersTag(t.Context(), "org/name", subject, foreign)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := []digest.Digest{foreign.Digest}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -230,14 +226,10 @@ func TestListReferrers(t *testing.T) {
 			t.Errorf("an entry is %+v", d)
 		}
 	}
-	if diff := cmp.Diff(foreign, taggedList(t, c, s, subject)[0]); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, foreign, taggedList(t, c, s, subject)[0])
 	slices.Sort(want)
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 	list, err := c.ListedReferrers(t.Context(), hostRef(s).WithDigest(subject))
 	if err != nil || len(list) != 13 {
 		t.Errorf("%d referrers: %v", len(list), err)
@@ -279,9 +271,7 @@ func TestListReferrersBesideOthers(t *testing.T) {
 
 	other := digest.FromString("other")
 	raw := referrerOf(t, other, "text")
-	if err := c.PushManifest(t.Context(), hostRef(s).WithTag(remote.ReferrersTag(subject)), ocispec.MediaTypeImageManifest, raw); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, c.PushManifest(t.Context(), hostRef(s).WithTag(remote.ReferrersTag(subject)), ocispec.MediaTypeImageManifest, raw))
 	if _, err = pushReferrer(t, c, s, subject, "more"); err == nil || !strings.Contains(err.Error(), "is reserved for the referrers of "+subject.String()+", but it names another image") {
 		t.Error(err)
 	}
@@ -300,16 +290,12 @@ func TestListReferrersAfterDeletion(t *testing.T) {
 	var all []digest.Digest
 	for _, text := range []string{"first", "second", "third"} {
 		d, err := pushReferrer(t, c, s, subject, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if all = append(all, d); text != "first" {
 			continue
 		}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, s.URL()+"/v2/org/name/manifests/"+d.String(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil || resp.StatusCode != http.StatusAccepted {
 			t.Fatalf("%v, %v", resp, err)
@@ -328,9 +314,7 @@ func TestReferrersAPIAtDestination(t *testing.T) {
 	c := newClient(t, remote.Options{Side: remote.Destination})
 	subject := digest.FromString("subject")
 	d, err := pushReferrer(t, c, s, subject, "text")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if tags, err := c.Tags(t.Context(), hostRef(s), 0); err == nil && len(tags) > 0 {
 		t.Errorf("tags: %v", tags)
 	}

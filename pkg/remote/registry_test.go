@@ -18,6 +18,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
@@ -43,9 +44,7 @@ func newClient(t testing.TB, o remote.Options) *remote.Client {
 		o.Proxy = http.ProxyURL(nil)
 	}
 	c, err := remote.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -94,9 +93,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatalf("BlobExists after the push: %v, %v", ok, err)
 		}
 		r, err := c.Blob(ctx, repo, desc, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		got, err := io.ReadAll(r)
 		if err := errors.Join(err, r.Close()); err != nil || !bytes.Equal(got, b) {
 			t.Fatalf("Blob of %d bytes came back as %d bytes, %v", len(b), len(got), err)
@@ -109,9 +106,7 @@ func TestRoundTrip(t *testing.T) {
 	if _, ok, err := c.ManifestExists(ctx, byTag); ok || err != nil {
 		t.Fatalf("ManifestExists before the push: %v, %v", ok, err)
 	}
-	if err := c.PushManifest(ctx, byTag, ocispec.MediaTypeImageManifest, raw); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, c.PushManifest(ctx, byTag, ocispec.MediaTypeImageManifest, raw))
 	for _, ref := range []reference.Reference{byTag, byDigest} {
 		desc, err := c.Resolve(ctx, ref)
 		if diff := cmp.Diff(want, desc); diff != "" || err != nil {
@@ -122,9 +117,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("Manifest(%s): %v %s", ref, err, diff)
 		}
 	}
-	if err := c.PushManifest(ctx, repo.WithTag("v2"), ocispec.MediaTypeImageManifest, raw); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, c.PushManifest(ctx, repo.WithTag("v2"), ocispec.MediaTypeImageManifest, raw))
 	tags, err := c.Tags(ctx, repo, 0)
 	if diff := cmp.Diff([]string{"v1", "v2"}, tags); diff != "" || err != nil {
 		t.Errorf("Tags: %v %s", err, diff)

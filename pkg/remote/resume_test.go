@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -178,14 +179,10 @@ func TestUploadContinues(t *testing.T) {
 				opened = append(opened, offset)
 				return io.NopCloser(bytes.NewReader(blob[offset:])), nil
 			}, chunk)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			u.mu.Lock()
 			defer u.mu.Unlock()
-			if diff := cmp.Diff(tc.log, u.log); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, tc.log, u.log)
 			if diff := cmp.Diff(tc.opened, opened); diff != "" {
 				t.Errorf("the source was opened at: %s", diff)
 			}
@@ -212,14 +209,10 @@ func TestChunksRefusedIsRemembered(t *testing.T) {
 	s := startRegistry(t, func(http.Handler) http.Handler { return u })
 	c := newClient(t, remote.Options{Side: remote.Destination})
 	for range 2 {
-		if err := c.PushInChunks(t.Context(), repoAt(s, "org/name"), describe(blob), opener(blob), mib); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, c.PushInChunks(t.Context(), repoAt(s, "org/name"), describe(blob), opener(blob), mib))
 	}
 	want := []string{"POST", "PATCH 0-1048575+1048576", "DELETE", "POST", "PUT +3145728", "POST", "PUT +3145728"}
-	if diff := cmp.Diff(want, u.log); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, u.log)
 }
 
 // An upload without enough progress ends after the attempts of the policy, and leaves no session

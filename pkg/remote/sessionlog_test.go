@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A sessionRecord is a SessionLog in memory.
@@ -51,9 +52,7 @@ func TestRequestedSessionsAreRecorded(t *testing.T) {
 				c.LogSessions(&log)
 				_, _ = c.PushBlob(t.Context(), repo, desc, []string{"b"}, open(blob))
 				<-time.After(time.Minute)
-				if diff := cmp.Diff(tc.want, strings.Join(log, ", ")); diff != "" {
-					t.Error(diff)
-				}
+				fail.Diff(t, tc.want, strings.Join(log, ", "))
 			})
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A registry that accepts connections and never responds fails after three minutes, and everything
@@ -69,9 +70,7 @@ func TestSlowResponsesAreNoSilence(t *testing.T) {
 			}
 		}()
 		r, err := c.Blob(t.Context(), repo, desc, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		defer r.Close()
 		if n, err := io.Copy(io.Discard, r); n != desc.Size || err != nil {
 			t.Errorf("%d bytes, %v", n, err)
@@ -97,9 +96,7 @@ func TestTooSlow(t *testing.T) {
 		}, func(t *testing.T, c *Client) {
 			start := time.Now()
 			r, err := c.Blob(t.Context(), repo, desc, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			_, err = io.Copy(io.Discard, r)
 			_ = r.Close()
 			<-time.After(time.Second) // for the handlers
@@ -146,9 +143,7 @@ func TestMinRateCountsOnlyTheNetwork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, o, serve(blob), func(t *testing.T, c *Client) {
 				r, err := c.Blob(t.Context(), repo, desc, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				defer r.Close()
 				slow := &trickle{r: r}
 				if n, err := io.Copy(io.Discard, slow); n != desc.Size || err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
@@ -107,9 +108,7 @@ func TestBlobReturnsItsHash(t *testing.T) {
 	c := newClient(t, remote.Options{})
 	for _, offset := range []int64{0, 1000} {
 		r, err := c.Blob(t.Context(), repoAt(s, "org/name"), describe(blob), offset)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if _, err := io.CopyN(io.Discard, r, 5000); err != nil {
 			t.Fatal(err)
 		}

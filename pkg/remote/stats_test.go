@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // Two blobs that are read at the same time, from a registry that thinks for a
@@ -55,17 +55,13 @@ func TestHostStats(t *testing.T) {
 			Busy:    2 * time.Second,
 			Latency: 2 * time.Second / 5, // two of five answers took a second
 		}}
-		if diff := cmp.Diff(want, c.Stats().Hosts); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, want, c.Stats().Hosts)
 	})
 }
 
 func (c *Client) mustHost(t *testing.T) *host {
 	t.Helper()
 	h, err := c.host(repo.Host, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return h
 }

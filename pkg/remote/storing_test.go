@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // The time to store a blob grows with it, and has an end.
@@ -41,9 +43,7 @@ func TestUnsentBytesAreNotStored(t *testing.T) {
 		Side: Destination, PlainHTTP: true, CertDirs: []string{}, Proxy: http.ProxyURL(nil),
 		Timeouts: Timeouts{MinRate: 4 << 20, IdleTimeout: 500 * time.Millisecond, SilentTimeout: time.Minute}, Retry: Retry{Times: -1},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer c.Close()
 	ref := repo
 	ref.Host = s.Listener.Addr().String()

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // Whether requests are refused, delayed, cut short or canceled, all streams are free afterwards and
@@ -72,9 +74,7 @@ func TestStreamsAreFreeInTheEnd(t *testing.T) {
 				wg.Wait()               // in the bubble, waiting forever is a failure
 				<-time.After(time.Hour) // for the handlers
 				h, err := c.host(repo.Host, false)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				s := h.streams
 				s.mu.Lock()
 				defer s.mu.Unlock()

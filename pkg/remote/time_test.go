@@ -16,6 +16,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote/limits"
 )
@@ -49,9 +50,7 @@ func inBubble(t *testing.T, o Options, h http.HandlerFunc, f func(t *testing.T, 
 		go server.Serve(l) //nolint:errcheck // it ends with the test
 		o.PlainHTTP = true
 		c, err := New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		c.dial = func(context.Context, string, string, func(netip.Addr) error) (net.Conn, error) {
 			ours, theirs := net.Pipe()
 			select {
@@ -127,9 +126,7 @@ func TestLimits(t *testing.T) {
 			}, func(t *testing.T, c *Client) {
 				start := time.Now()
 				r, err := c.Blob(t.Context(), repo, desc, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				if n, err := io.Copy(io.Discard, r); n != desc.Size || err != nil {
 					t.Fatal(n, err)
 				}
@@ -150,9 +147,7 @@ func TestSlowReaderIsNoStall(t *testing.T) {
 	blob, desc := blobOf(1 << 20)
 	inBubble(t, Options{}, serve(blob), func(t *testing.T, c *Client) {
 		r, err := c.Blob(t.Context(), repo, desc, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		<-time.After(time.Hour)
 		if n, err := io.Copy(io.Discard, r); n != desc.Size || err != nil || c.Stats().Retries != 0 {
 			t.Errorf("%d bytes, %v, %d retries", n, err, c.Stats().Retries)
@@ -244,9 +239,7 @@ func TestStalls(t *testing.T) {
 				defer func() { <-time.After(2 * time.Hour) }() // the handler's hour has to pass
 				start := time.Now()
 				at, err := c.destination(repo)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				at.h.noPut = tc.empty
 				if _, err := c.PushBlob(t.Context(), repo, desc, nil, open(blob)); err != nil {
 					t.Fatal(err)

@@ -26,6 +26,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
@@ -33,9 +34,7 @@ import (
 func mustParse(t testing.TB, s string) reference.Reference {
 	t.Helper()
 	r, err := reference.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return r
 }
 
@@ -92,9 +91,7 @@ func newAuthority(t *testing.T, name string) *authority {
 func (a *authority) issue(t *testing.T, name string, ca bool) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	now := time.Now()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: name},
@@ -108,13 +105,9 @@ func (a *authority) issue(t *testing.T, name string, ca bool) (*x509.Certificate
 		parent, signer = template, key
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return cert, key
 }
 
@@ -122,9 +115,7 @@ func (a *authority) pair(t *testing.T, name string) (certPEM, keyPEM []byte) {
 	t.Helper()
 	cert, key := a.issue(t, name, false)
 	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
 }
 
@@ -132,9 +123,7 @@ func startTLS(t *testing.T, a *authority, clients *authority) *httptest.Server {
 	t.Helper()
 	certPEM, keyPEM := a.pair(t, "registry")
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s := httptest.NewUnstartedServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	if clients != nil {
@@ -151,12 +140,8 @@ func startTLS(t *testing.T, a *authority, clients *authority) *httptest.Server {
 func write(t *testing.T, data []byte, path ...string) {
 	t.Helper()
 	name := filepath.Join(path...)
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.MkdirAll(filepath.Dir(name), 0o700))
+	fail.On(t, os.WriteFile(name, data, 0o600))
 }
 
 func TestTLS(t *testing.T) {
@@ -215,9 +200,7 @@ func TestTLS(t *testing.T) {
 func mustURL(t testing.TB, s string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return u
 }
 
@@ -243,9 +226,7 @@ func TestBadCertificates(t *testing.T) {
 
 func TestUnreachable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	addr := l.Addr().String()
 	_ = l.Close()
 	refused := reference.Reference{Host: addr, Path: "a", Tag: "v1"}

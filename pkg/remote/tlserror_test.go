@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -23,9 +24,7 @@ func TestFailedHandshakes(t *testing.T) {
 	serve := func(change func(*tls.Config)) *httptest.Server {
 		certPEM, keyPEM := ours.pair(t, "registry")
 		pair, err := tls.X509KeyPair(certPEM, keyPEM)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		s := httptest.NewUnstartedServer(http.NotFoundHandler())
 		s.Config.ErrorLog = log.New(io.Discard, "", 0)
 		s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -137,9 +137,7 @@ func TestPushBlob(t *testing.T) {
 			if err != nil || mounted != tc.mounted {
 				t.Fatalf("mounted = %v, %v", mounted, err)
 			}
-			if diff := cmp.Diff(tc.log, u.log); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, tc.log, u.log)
 			if got, ok := u.blobs[describe(tc.blob).Digest.String()]; !tc.mounted && (!ok || !bytes.Equal(got, tc.blob)) {
 				t.Errorf("the registry has %d bytes of it, want %d", len(got), len(tc.blob))
 			}
@@ -161,9 +159,7 @@ func TestPatchIsRemembered(t *testing.T) {
 		}
 	}
 	want := []string{"POST", "PUT", "DELETE", "POST", "PATCH", "PUT", "POST", "PATCH", "PUT"}
-	if diff := cmp.Diff(want, u.log); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, u.log)
 }
 
 // A session that the registry lost is none that it refuses: the blob is sent again
@@ -177,9 +173,7 @@ func TestLostSessionIsNoRefusal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff([]string{"POST", "PUT", "DELETE", "POST", "PUT", "POST", "PUT"}, u.log); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"POST", "PUT", "DELETE", "POST", "PUT", "POST", "PUT"}, u.log)
 }
 
 type brokenReader struct{ err error }

@@ -6,8 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
@@ -98,9 +97,7 @@ func TestProofLeavesNoSession(t *testing.T) {
 	if !c.VerifiesUploads(t.Context(), repoAt(s, "org/name")) {
 		t.Error("the refusal was not accepted as proof")
 	}
-	if diff := cmp.Diff([]string{"POST", "PUT", "DELETE"}, u.log); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"POST", "PUT", "DELETE"}, u.log)
 	if len(u.sessions) > 0 || len(u.blobs) > 0 {
 		t.Errorf("%d uploads stay open, %d blobs were stored", len(u.sessions), len(u.blobs))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -157,9 +158,7 @@ func TestContinueWebFile(t *testing.T) {
 			t.Cleanup(server.Close)
 			c := newClient(t, remote.Options{Clock: newClock()})
 			body, err := c.WebFile(t.Context(), server.URL, desc, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			validator := body.(interface{ Validator() string }).Validator()
 			if err := body.Close(); err != nil || validator != tc.validator {
 				t.Errorf("validator %q, %v; want %q", validator, err, tc.validator)
@@ -172,9 +171,7 @@ func TestContinueWebFile(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			got, err := io.ReadAll(body)
 			if err := errors.Join(err, body.Close()); err != nil || string(got) != text[4:] {
 				t.Errorf("%q, %v", got, err)
@@ -202,9 +199,7 @@ func TestWebSize(t *testing.T) {
 				t.Errorf("%d, %v after %v", size, err, s.seen())
 			}
 			body, err := c.WebBody(t.Context(), address)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			got, err := io.ReadAll(body)
 			if err := errors.Join(err, body.Close()); err != nil || string(got) != s.text {
 				t.Errorf("%q, %v", got, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -66,22 +67,16 @@ func TestNamesStay(t *testing.T) {
 				}
 			}
 			named, names, err := NameCatalogs(run, saved)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			random.Shuffle(len(run), func(i, j int) { run[i], run[j] = run[j], run[i] })
 			other, _, err := NameCatalogs(run, saved)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			inOrder := map[string]string{}
 			for _, c := range other {
 				inOrder[c.Source] = c.Name
 			}
 			for _, c := range named {
-				if err := checkName("name", "cs-"+c.Name); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, checkName("name", "cs-"+c.Name))
 				if before := given[c.Source]; before != "" && before != c.Name || inOrder[c.Source] != c.Name {
 					t.Fatalf("seed %d: %s was called %q, and is called %q, and %q in another order", seed, c.Source, before, c.Name, inOrder[c.Source])
 				}
@@ -103,9 +98,7 @@ func TestNamesOfOnePlace(t *testing.T) {
 	pinned := Catalog{Source: "quay.io/org/index:v1@" + at.Digest.String(), Mirror: at}
 	other := Catalog{Source: "quay.io/other/index:v1", Mirror: ref(t, "mirror.local/other/index:v1#b")}
 	_, saved, err := NameCatalogs([]Catalog{tagged}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	named, saved, err := NameCatalogs([]Catalog{pinned, other}, saved)
 	if err != nil || named[0].Name != "index-v1" || named[1].Name != "index-v1-"+reference.ShortHash(other.Source) {
 		t.Errorf("names are %q and %q, %v", named[0].Name, named[1].Name, err)

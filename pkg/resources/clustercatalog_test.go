@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 const clusterHead = "apiVersion: olm.operatorframework.io/v1\nkind: ClusterCatalog\n"
@@ -72,9 +74,7 @@ func TestClusterTemplate(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := fromClusterTemplate(t, tc.text)
 			files, notes, err := Build(nil, []Catalog{c}, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if files[0].Name != "cc-index-v1.yaml" || !strings.Contains(string(files[0].Text), tc.want) {
 				t.Errorf("%s does not contain\n%s\n%s", files[0].Name, tc.want, files[0].Text)
 			}
@@ -87,9 +87,7 @@ func TestClusterTemplate(t *testing.T) {
 			}
 			c.Name = "index-v1"
 			object, err := c.ClusterCatalog()
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if diff := cmp.Diff(tc.object, object); diff != "" {
 				t.Errorf("object (-want +got):\n%s", diff)
 			}

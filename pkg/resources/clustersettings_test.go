@@ -4,14 +4,14 @@ import (
 	"path"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestICSP(t *testing.T) {
 	images, catalogs := example(t)
 	files, notes, err := Build(images, catalogs, Options{ICSP: true, Suffix: "site", MaxBytes: 400})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want, _ := Mirrors(images, Options{})
 	sources := map[string]bool{}
 	for _, f := range files {

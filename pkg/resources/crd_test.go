@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // crdcheck validates manifests with .ci/tools/crdcheck, which uses the same rules as the API
@@ -20,9 +22,7 @@ func crdcheck(t *testing.T, files []File) []string {
 		t.Skip("builds a program from another module")
 	}
 	crds, err := filepath.Abs(filepath.Join("..", "..", "..", "shared", "crds"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := os.Stat(crds); err != nil {
 		t.Skipf("no CRDs to check against: %v", err)
 	}
@@ -30,9 +30,7 @@ func crdcheck(t *testing.T, files []File) []string {
 	name := func(i int) string { return filepath.Join(dir, fmt.Sprintf("%d.yaml", i)) }
 	args := []string{"run", ".", "-crds", crds} // go caches the program
 	for i, f := range files {
-		if err := os.WriteFile(name(i), f.Text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(name(i), f.Text, 0o644))
 		args = append(args, name(i))
 	}
 	run := exec.CommandContext(t.Context(), "go", args...)
@@ -71,9 +69,7 @@ func TestCRDs(t *testing.T) {
 	byKind := map[string]File{}
 	for _, opts := range []Options{{}, {MirrorSourcePolicy: neverContactSource, MaxBytes: 300}, {MirrorSourcePolicy: "AllowContactingSource"}} {
 		files, _, err := Build(images, catalogs, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		good = append(good, files...)
 		for _, f := range files {
 			prefix, _, _ := strings.Cut(f.Name, "-")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // examplePolicies are policies of every kind. Clusters compare only how the text begins and ends.
@@ -60,13 +62,9 @@ func TestBuildImagePolicies(t *testing.T) {
 func TestImagePolicyCRDs(t *testing.T) {
 	t.Parallel()
 	cluster, err := BuildImagePolicies(examplePolicies(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	namespaced, err := BuildImagePolicies(examplePolicies(), Options{ImagePolicyNamespace: "team"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	wrong := File{cluster[0].Name, bytes.Replace(cluster[0].Text, []byte("policyType: "), []byte("policyType: Other"), 1)}
 	files := append(append(cluster, namespaced...), wrong)
 	for i, said := range crdcheck(t, files) {
@@ -94,9 +92,7 @@ func TestCheckScope(t *testing.T) {
 	var files []File
 	for _, scope := range append(valid, invalid...) {
 		some, err := BuildImagePolicies([]ImagePolicy{{Scopes: []string{scope}, Key: examplePolicies()[0].Key, Match: "MatchRepository"}}, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		files = append(files, some...)
 	}
 	for i, said := range crdcheck(t, files) {

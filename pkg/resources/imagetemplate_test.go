@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -58,9 +59,7 @@ func TestImageTemplateInMirror(t *testing.T) {
 			for pair := range strings.FieldsSeq(tc.catalogs) {
 				source, mirror, _ := strings.Cut(pair, "=")
 				ref, err := reference.Parse(mirror)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				all = append(all, Catalog{Source: source, Mirror: ref})
 			}
 			got, names, err := ImageTemplate(tc.template).inMirror(all)

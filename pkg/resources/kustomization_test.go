@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	"sigs.k8s.io/yaml"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // everything returns manifests of all kinds that Gantry writes, and the settings of clusters.
@@ -22,41 +24,29 @@ func everything(t *testing.T, target string, opts Options) (manifests, support [
 	images, catalogs := example(t)
 	catalogs[2].Template = []byte(strings.Replace(fullTemplate, "  futureField: {kept: true, number: 12345678901234567}\n", "", 1))
 	manifests, _, err := Build(images, catalogs, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	more, err := BuildPlatform(Platform{
 		Signatures: []Signed{{Digest: digest.FromString("release"), Signatures: [][]byte{[]byte("signed")}}},
 		Releases:   ref(t, "mirror.local:5000/openshift/release-images"), GraphData: ref(t, "mirror.local:5000/openshift/graph-image#graph"),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	manifests = append(manifests, more...)
 	policies, err := BuildImagePolicies([]ImagePolicy{{Scopes: []string{"quay.io/org"}, Key: []byte("key"), Match: "MatchRepository"}}, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	manifests = append(manifests, policies...)
 	at, err := ParseTarget(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	own := map[string][]File{}
 	for _, write := range []func() (map[string][]File, error){
 		func() (map[string][]File, error) { return DefaultCatalogs(at) },
 		func() (map[string][]File, error) { return TrustedCA("mirror.local:5000", nil) },
 	} {
 		files, err := write()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		maps.Copy(own, files)
 	}
 	support, k, err = Kustomize(manifests, own, nil, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return manifests, support, k
 }
 
@@ -97,9 +87,7 @@ func TestKustomizeChoosesComponents(t *testing.T) {
 func sortedTarget(t *testing.T, text string) string {
 	t.Helper()
 	target, err := ParseTarget(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return target.String()
 }
 
@@ -152,13 +140,9 @@ func checkKustomizations(t *testing.T, files []File) {
 func TestKustomizeTakesEveryObjectOnce(t *testing.T) {
 	manifests, files, _ := everything(t, "openshift-4.20", Options{})
 	layout, err := OCMirrorFiles(manifests)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	other, _, err := Kustomize(layout, nil, nil, Target{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for name, support := range map[string][]File{"gantry": files, "oc-mirror": other} {
 		count := map[ObjectName]int{}
 		for _, f := range support {
@@ -181,9 +165,7 @@ func TestKustomizeTakesEveryObjectOnce(t *testing.T) {
 func TestApplied(t *testing.T) {
 	manifests, support, _ := everything(t, "openshift-4.20,disable-default-catalogs", Options{})
 	skeletons, err := Skeletons("mirror.local:5000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var want []ObjectName
 	for _, n := range append(ObjectNames(manifests), ObjectName{"OperatorHub", "", "cluster"}) {
 		if n.Kind != "UpdateService" { // its component is not named
@@ -208,9 +190,7 @@ func TestApplied(t *testing.T) {
 	for _, f := range slices.Concat(manifests, support) {
 		mixed = append(mixed, File{path.Join("new", f.Name), f.Text})
 	}
-	if diff := cmp.Diff(append(want, ObjectName{"UpdateService", "", "old"}), ObjectNames(Applied(mixed))); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, append(want, ObjectName{"UpdateService", "", "old"}), ObjectNames(Applied(mixed)))
 }
 
 // TestKept checks that objects of a component that is now left out count neither as removed nor as applied,
@@ -231,9 +211,7 @@ func TestKept(t *testing.T) {
 		}
 	}
 	// The settings of the cluster are not in manifests.
-	if diff := cmp.Diff([]string{"ClusterCatalog", "ClusterImagePolicy", "ImageDigestMirrorSet", "ImageTagMirrorSet"}, kinds); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"ClusterCatalog", "ClusterImagePolicy", "ImageDigestMirrorSet", "ImageTagMirrorSet"}, kinds)
 	if kept := Kept(before, after, nil); kept != nil {
 		t.Errorf("%v are kept, although the mirror has nothing", ObjectNames(kept))
 	}
@@ -251,9 +229,7 @@ func TestAddDropped(t *testing.T) {
 	}
 	before, after := files("kubernetes", Options{}), files("openshift-4.12", Options{ICSP: true})
 	c, err := Compare(Applied(before), Applied(after))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for range 2 {
 		c.AddDropped(before, after)
 	}
@@ -263,9 +239,7 @@ func TestAddDropped(t *testing.T) {
 			kinds = append(kinds, n.Kind)
 		}
 	}
-	if diff := cmp.Diff([]string{"ImageDigestMirrorSet", "ImageTagMirrorSet"}, kinds); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"ImageDigestMirrorSet", "ImageTagMirrorSet"}, kinds)
 }
 
 // TestKustomizeBuilds builds the folder with kustomize itself.
@@ -277,12 +251,8 @@ func TestKustomizeBuilds(t *testing.T) {
 	dir := t.TempDir()
 	for _, f := range append(slices.Concat(manifests, support), File{"components/trusted-ca/ca.crt", []byte("PEM\n")}) {
 		name := filepath.Join(dir, filepath.FromSlash(f.Name))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, f.Text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		fail.On(t, os.WriteFile(name, f.Text, 0o644))
 	}
 	run := exec.CommandContext(t.Context(), "go", "run", ".", dir)
 	run.Dir = filepath.Join("..", "..", ".ci", "tools", "kustomize")
@@ -294,9 +264,7 @@ func TestKustomizeBuilds(t *testing.T) {
 		t.Fatalf("%v\n%s", err, messages.Bytes())
 	}
 	all, err := readObjects(File{"all.yaml", out})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var kinds []string
 	built := map[ObjectName]bool{}
 	for _, o := range all {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestNamesOfCatalogs checks that the returned names are the names that Build writes.
@@ -20,30 +22,20 @@ func TestNamesOfCatalogs(t *testing.T) {
 			}
 			c.Target = "lake/animals:v2"
 			files, _, err := Build(nil, []Catalog{c}, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			named, _, err := NameCatalogs([]Catalog{c}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			source, err := named[0].CatalogSourceName()
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			object, err := named[0].ClusterCatalog()
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			want := map[string]string{"CatalogSource": source, "ClusterCatalog": "/" + object.Name}
 			for _, f := range files {
 				var object struct {
 					Kind     string
 					Metadata struct{ Namespace, Name string }
 				}
-				if err := yaml.Unmarshal(f.Text, &object); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, yaml.Unmarshal(f.Text, &object))
 				if got := object.Metadata.Namespace + "/" + object.Metadata.Name; got != want[object.Kind] {
 					t.Errorf("%s is called %s, not %s", object.Kind, got, want[object.Kind])
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -21,9 +22,7 @@ func TestOCMirrorFiles(t *testing.T) {
 	catalogs = slices.DeleteFunc(catalogs, func(c Catalog) bool { return strings.Contains(c.Source, "redhat") })
 	for n, wantMaps := range map[int]int{0: 0, 3: 1, 400: 4} {
 		files, _, err := Build(images, catalogs, Options{MaxBytes: 300})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		p := Platform{Releases: reference.Reference{Host: "m.local", Path: "releases"}, GraphData: ref(t, "m.local/graph:latest#g")}
 		for i := range n {
 			body := make([]byte, 1000)
@@ -33,14 +32,10 @@ func TestOCMirrorFiles(t *testing.T) {
 			p.Signatures = append(p.Signatures, Signed{digest.FromString(fmt.Sprint(i)), [][]byte{body, body[:500]}})
 		}
 		more, err := BuildPlatform(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		files = append(files, more...)
 		got, err := OCMirrorFiles(files)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		want := []string{"cc-our-catalog-latest.yaml", "cs-our-catalog-latest.yaml",
 			"idms-oc-mirror.yaml", "itms-oc-mirror.yaml", "signature-configmap.json", "signature-configmap.yaml", "updateService.yaml"}
 		if n == 0 {

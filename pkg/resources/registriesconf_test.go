@@ -6,6 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestRegistriesConf checks that the file means the same as the mirror sets.
@@ -15,13 +17,9 @@ func TestRegistriesConf(t *testing.T) {
 	for _, policy := range []string{"", "AllowContactingSource", neverContactSource} {
 		opts := Options{MirrorSourcePolicy: policy}
 		files, _, err := Build(images, nil, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		mirrors, err := Mirrors(images, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, plainHTTP := range []bool{false, true} {
 			var conf struct {
 				Registry []struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -29,9 +30,7 @@ func platform(t testing.TB) Platform {
 
 func TestBuildPlatform(t *testing.T) {
 	files, err := BuildPlatform(platform(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got := map[string]string{}
 	for _, f := range files {
 		got[f.Name] = string(f.Text)
@@ -80,9 +79,7 @@ spec:
   graphDataImage: mirror.local:5000/ocp/openshift/graph-image@` + digest.FromString("g").String() + `
 `,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 	if !slices.IsSortedFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("the files are not sorted")
 	}
@@ -97,12 +94,8 @@ spec:
 	other.Signatures = append(other.Signatures, other.Signatures[0])
 	given := slices.Clone(other.Signatures)
 	again, err := BuildPlatform(other)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(files, again); diff != "" {
-		t.Error(diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, files, again)
 	if diff := cmp.Diff(given, other.Signatures); diff != "" {
 		t.Errorf("the input was changed: %s", diff)
 	}
@@ -130,9 +123,7 @@ func TestSignatureConfigMap(t *testing.T) {
 		}
 		BinaryData map[string][]byte
 	}
-	if err := json.Unmarshal(files[0].Text, &m); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, json.Unmarshal(files[0].Text, &m))
 	if !regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`).MatchString(m.Metadata.Name) {
 		t.Errorf("name %q", m.Metadata.Name)
 	}
@@ -173,9 +164,7 @@ func TestBuildPlatformErrors(t *testing.T) {
 
 func TestSignatureTree(t *testing.T) {
 	files, err := SignatureTree("signatures", platform(t).Signatures)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	a, b := digest.FromString("a").Encoded(), digest.FromString("b").Encoded()
 	want := []File{
 		{"signatures/sha256=" + b + "/signature-1", []byte("one\x00")},
@@ -183,9 +172,7 @@ func TestSignatureTree(t *testing.T) {
 		{"signatures/sha256=" + a + "/signature-1", []byte("three")},
 	}
 	slices.SortFunc(want, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
-	if diff := cmp.Diff(want, files); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, files)
 	if _, err := SignatureTree("signatures", []Signed{{}}); err == nil {
 		t.Error("signatures of nothing were written")
 	}
@@ -228,9 +215,7 @@ func TestReleaseScopes(t *testing.T) {
 			"idms-release quay.io/openshift-release-dev/ocp-v5.0-art-dev -> R:5000/p/openshift/release",
 			"itms-generic quay.io/okd -> R:5000/p/okd",
 		}
-		if diff := cmp.Diff(want, rules(t, files)); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, want, rules(t, files))
 		if lost := checkPulls(t, images, files, notes); len(lost) > 0 {
 			t.Errorf("pulls that end nowhere: %v", lost)
 		}
@@ -239,9 +224,7 @@ func TestReleaseScopes(t *testing.T) {
 
 func TestPlatformCRD(t *testing.T) {
 	files, err := BuildPlatform(platform(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	service := files[len(files)-1]
 	broken := func(old, with string) File {
 		text := strings.Replace(string(service.Text), old, with, 1)

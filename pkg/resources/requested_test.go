@@ -6,6 +6,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -22,18 +23,14 @@ func requestedFiles(t *testing.T) (images []Image, files []File) {
 		t.Fatal(err, notes)
 	}
 	signed, err := BuildPlatform(Platform{Signatures: []Signed{{Digest: one, Signatures: [][]byte{{1}, {2}}}}, Releases: mustParse(t, "mirror.example.com/ocp/releases"), GraphData: mustParse(t, "mirror.example.com/ocp/graph@"+one.String())})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return images, append(files, signed...)
 }
 
 func mustParse(t *testing.T, text string) reference.Reference {
 	t.Helper()
 	ref, err := reference.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return ref
 }
 

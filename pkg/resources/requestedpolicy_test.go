@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func policyFile(scopes, key string) File {
@@ -25,9 +25,7 @@ func TestRequestedPolicies(t *testing.T) {
 	for _, name := range []string{"quay.io/org/app", "quay.io/org", "quay.io/organization/app", "a.example.com/app", "example.com/app"} {
 		covered[name] = r.Policies[0].Covers(name)
 	}
-	if diff := cmp.Diff(map[string]bool{"quay.io/org/app": true, "quay.io/org": true, "quay.io/organization/app": false, "a.example.com/app": true, "example.com/app": false}, covered); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, map[string]bool{"quay.io/org/app": true, "quay.io/org": true, "quay.io/organization/app": false, "a.example.com/app": true, "example.com/app": false}, covered)
 	for want, f := range map[string]File{
 		"it has no scopes":                   policyFile("[]", pemKey),
 		"publicKey.keyData is not base64":    policyFile("[quay.io]", "%"),

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -76,23 +77,15 @@ func TestGolden(t *testing.T) {
 	}{{"plain", Options{}}, {"policy", Options{MirrorSourcePolicy: neverContactSource}}} {
 		t.Run(tc.name, func(t *testing.T) {
 			files, notes, err := Build(images, catalogs, tc.opts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			checkPulls(t, images, files, notes)
 			files = append(files, File{"NOTES", []byte(strings.Join(notes, "\n") + "\n")})
 			dir := filepath.Join("testdata", "golden", tc.name)
 			if *update {
-				if err := os.RemoveAll(dir); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.MkdirAll(dir, 0o755); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, os.RemoveAll(dir))
+				fail.On(t, os.MkdirAll(dir, 0o755))
 				for _, f := range files {
-					if err := os.WriteFile(filepath.Join(dir, f.Name), f.Text, 0o644); err != nil {
-						t.Fatal(err)
-					}
+					fail.On(t, os.WriteFile(filepath.Join(dir, f.Name), f.Text, 0o644))
 				}
 			}
 			got, want := map[string]string{}, map[string]string{}
@@ -100,14 +93,10 @@ func TestGolden(t *testing.T) {
 				got[f.Name] = string(f.Text)
 			}
 			entries, err := os.ReadDir(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			for _, e := range entries {
 				text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				want[e.Name()] = string(text)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -130,9 +119,7 @@ func TestDeterministic(t *testing.T) {
 	}
 	opts := Options{MaxBytes: 2000}
 	want, wantNotes, err := Build(images, catalogs, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if !slices.IsSortedFunc(want, func(a, b File) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("the files are not sorted")
 	}
@@ -142,9 +129,7 @@ func TestDeterministic(t *testing.T) {
 		rng.Shuffle(len(catalogs), func(i, j int) { catalogs[i], catalogs[j] = catalogs[j], catalogs[i] })
 		given := slices.Clone(images)
 		got, notes, err := Build(images, catalogs, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("files (-first +now):\n%s", diff)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -18,9 +19,7 @@ func ref(t testing.TB, s string) reference.Reference {
 	t.Helper()
 	name, seed, byDigest := strings.Cut(s, "#")
 	r, err := reference.Parse(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if byDigest {
 		r.Digest = digest.FromString(seed)
 	}
@@ -214,9 +213,7 @@ func TestScopes(t *testing.T) {
 				tc.lost[i] = strings.ReplaceAll(tc.lost[i], "R", "mirror.local")
 			}
 			files, notes, err := Build(images, nil, Options{MirrorSourcePolicy: tc.policy})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if diff := cmp.Diff(tc.want, rules(t, files)); diff != "" {
 				t.Errorf("entries (-want +got):\n%s", diff)
 			}
@@ -280,9 +277,7 @@ func TestScopesRandom(t *testing.T) {
 			images = append(images, Image{Source: source, Mirror: in, Kind: []string{"operator", "generic"}[rng.IntN(2)]})
 		}
 		files, notes, err := Build(images, nil, Options{MirrorSourcePolicy: policy})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		gone := checkPulls(t, images, files, notes)
 		lost += len(gone)
 		if onlyDigests && policy != neverContactSource && len(gone) > 0 {

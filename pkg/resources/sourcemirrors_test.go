@@ -3,7 +3,7 @@ package resources
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestMirrors(t *testing.T) {
@@ -15,14 +15,10 @@ func TestMirrors(t *testing.T) {
 		image("generic", "quay.io/org/a:v1", "mirror.local:5000/ocp/org/a:v1#a"),
 		image("generic", "docker.io/library/c:v2", "mirror.local:5000/ocp/moved/c:v2#c"),
 	}, Options{MirrorSourcePolicy: neverContactSource})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := []SourceMirrors{
 		{Source: "docker.io/library/c", ByTag: []string{"mirror.local:5000/ocp/moved/c"}, Policy: neverContactSource, Kinds: []string{"generic"}},
 		{Source: "quay.io/org", ByDigest: []string{"mirror.local:5000/ocp/org"}, ByTag: []string{"mirror.local:5000/ocp/org"}, Policy: neverContactSource, Kinds: []string{"generic", "operator"}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 }

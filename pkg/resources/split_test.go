@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // many returns n images that each need their own source.
@@ -20,14 +22,10 @@ func TestSplit(t *testing.T) {
 	const limit = 4000
 	images := many(t, 200)
 	files, notes, err := Build(images, nil, Options{MaxBytes: limit})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	checkPulls(t, images, files, notes)
 	whole, _, err := Build(images, nil, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if len(whole) != 1 || whole[0].Name != "idms-operator-0.yaml" {
 		t.Errorf("200 sources need %d sets of the default size, want idms-operator-0 alone", len(whole))
 	}
@@ -49,9 +47,7 @@ func TestSplitIsStable(t *testing.T) {
 	all := many(t, 240)
 	text := func(n int) map[string]string {
 		files, _, err := Build(all[:n], nil, Options{MaxBytes: 4000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		m := map[string]string{}
 		for _, f := range files {
 			m[f.Name] = string(f.Text)
@@ -92,9 +88,7 @@ func TestSplitTooSmall(t *testing.T) {
 // in an annotation is not longer than the YAML.
 func TestLastAppliedFits(t *testing.T) {
 	files, _, err := Build(many(t, 5000), nil, Options{MirrorSourcePolicy: neverContactSource})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if len(files) < 2 {
 		t.Fatalf("%d files; the test needs an overflow", len(files))
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -45,9 +46,7 @@ func TestObjectsWithSuffix(t *testing.T) {
 	}
 	for _, suffix := range []string{"", "oc-mirror", "site", "0", strings.Repeat("x", maxSuffix), strings.Repeat("x", maxSuffix-1) + "y"} {
 		files, _, err := Build(images, nil, Options{Suffix: suffix, MaxBytes: 300})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		platform.Suffix = suffix
 		more, err := BuildPlatform(platform)
 		if err != nil || len(more) != 1 {

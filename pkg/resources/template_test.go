@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 const head = "apiVersion: operators.coreos.com/v1alpha1\nkind: CatalogSource\n"
@@ -14,9 +16,7 @@ const head = "apiVersion: operators.coreos.com/v1alpha1\nkind: CatalogSource\n"
 func jsonOf(t testing.TB, text []byte) string {
 	t.Helper()
 	b, err := yaml.YAMLToJSON(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return string(b)
 }
 
@@ -91,9 +91,7 @@ func TestTemplateNotes(t *testing.T) {
 			c := fromTemplate(t, tc.text)
 			c.BinaryLess = true
 			_, notes, err := Build(nil, []Catalog{c}, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			var want []string
 			if tc.want != "" {
 				want = []string{"catalog quay.io/org/index:v1, template template.yaml: " + tc.want}
@@ -119,9 +117,7 @@ func TestTemplateCache(t *testing.T) {
 			from := fromTemplate(t, text)
 			from.BinaryLess, from.ConfigsDir = c.BinaryLess, c.ConfigsDir
 			files, notes, err := Build(nil, []Catalog{from}, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			const prefix = "catalog quay.io/org/index:v1, template template.yaml: spec.grpcPodConfig.extractContent."
 			want := []string{prefix + "cacheDir (/tmp/cache) was removed: the catalog's pod would not start with a cache that does not match; opm creates its own"}
 			if c.ConfigsDir == "/catalog" {
@@ -133,9 +129,7 @@ func TestTemplateCache(t *testing.T) {
 			var source struct {
 				Spec struct{ GrpcPodConfig map[string]any }
 			}
-			if err := yaml.Unmarshal(files[1].Text, &source); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, yaml.Unmarshal(files[1].Text, &source))
 			wantPod := map[string]any{"memoryTarget": "30Mi", "extractContent": map[string]any{"catalogDir": "/configs"}}
 			if diff := cmp.Diff(wantPod, source.Spec.GrpcPodConfig); diff != "" {
 				t.Errorf("grpcPodConfig (-want +got):\n%s", diff)

@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/report"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/plan/cluster"
@@ -96,9 +97,7 @@ func TestImageSets(t *testing.T) {
 	if r := recorded(s, one, to, "third"); r.Revision != 1 || r.Runs != 4 {
 		t.Errorf("a run on another host recorded %+v", r)
 	}
-	if err := os.RemoveAll(s.Path("third/cluster-resources")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.RemoveAll(s.Path("third/cluster-resources")))
 	s.Mirror.ResetLog()
 	if _, err := mirroring.Resources(t.Context(), cluster.ResourcesOptions{Env: s.NewEnv(), Workspace: s.Path("third"), Mirror: to}); err != nil || len(s.Mirror.Log()) > 0 {
 		t.Errorf("%v, %d requests", err, len(s.Mirror.Log()))
@@ -114,9 +113,7 @@ func TestImageSets(t *testing.T) {
 
 	// Another selection of the same catalog would replace the one of the first image set, and another configuration with a name that
 	// the mirror has would replace that image set.
-	if err := os.Mkdir(s.Path("team"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Mkdir(s.Path("team"), 0o755))
 	for isc, words := range map[string][]string{
 		catalog("rival.yaml", "full: true"): {`a catalog of the image set "one"`, "mirrored by"},
 		s.Config("team/two.yaml", "  additionalImages:\n  - name: images.example.net/tools/must-gather:4.20\n"): {`an image set called "two" of another workspace`, "Options.Name"},
@@ -192,9 +189,7 @@ func TestDestinations(t *testing.T) {
 		mirrortest.Refused(t, err, advice.Input, tc.words)
 	}
 	to, err := site.OpenDestination(e, "docker://mirror.example.com:5000/ocp", site.DestinationOptions{ReadBlobs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if r := to.Registry(); r.String() != "docker://mirror.example.com:5000/ocp" || !r.CheckBlobs || r.BlobCheck() != "read" {
 		t.Errorf("%s, %+v", r, r.BlobCheck())
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -32,13 +33,9 @@ func newPinned(t *testing.T) *pinned {
 	stanza := "  additionalImages:\n"
 	push := func(repository, tag string, content registrytest.Content, err error) digest.Digest {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		d, err := p.Source.Client().Push(t.Context(), repository, tag, content)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return d
 	}
 	for i := range 12 {
@@ -49,9 +46,7 @@ func newPinned(t *testing.T) *pinned {
 		content, err := registrytest.Index(fmt.Sprintf("index %d", i))
 		p.indexes = append(p.indexes, push("org/pinned", fmt.Sprintf("i%d", i), content, err))
 		list, err := content.IndexManifest()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		p.child = list.Manifests[0].Digest.String()
 	}
 	for _, d := range p.all() {

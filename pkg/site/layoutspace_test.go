@@ -9,6 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -32,29 +33,19 @@ func TestLayoutNeedsSpace(t *testing.T) {
 
 	blobs := filepath.Join(disk, "layout", "blobs", "sha256")
 	left := filepath.Join(blobs, ".tmp-LEFTBYADEADRUN")
-	if err := os.MkdirAll(blobs, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(left, make([]byte, 16<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := run(filepath.Join(disk, "layout")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.MkdirAll(blobs, 0o755))
+	fail.On(t, os.WriteFile(left, make([]byte, 16<<20), 0o600))
+	fail.On(t, run(filepath.Join(disk, "layout")))
 	if _, err := os.Stat(left); err == nil {
 		t.Error("the leftovers of the other run are still there")
 	}
 
 	// Only the lost blob needs space.
 	all, err := os.ReadDir(blobs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	size := func(e os.DirEntry) int64 {
 		info, err := e.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return info.Size()
 	}
 	largest := slices.MaxFunc(all, func(a, b os.DirEntry) int { return int(size(a) - size(b)) })
@@ -67,9 +58,7 @@ func TestLayoutNeedsSpace(t *testing.T) {
 	if err == nil {
 		err = os.Truncate(filepath.Join(disk, "filler"), filler.Size()-need-64<<10)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if err := run(filepath.Join(disk, "layout")); err != nil {
 		t.Error(err)
 	}

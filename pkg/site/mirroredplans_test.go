@@ -8,6 +8,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -62,17 +63,13 @@ func TestLease(t *testing.T) {
 	session := func(name string) *workspace.Session {
 		t.Helper()
 		session, err := workspace.OpenSession(s.NewEnv(), s.Path(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		t.Cleanup(session.Release)
 		return session
 	}
 	one, two, to := session("one"), session("two"), opened(s, "site")
 	_, release, err := site.Lease(t.Context(), one, to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	_, _, err = site.Lease(t.Context(), two, to)
 	mirrortest.Refused(t, err, advice.Locked, s.Docker("site")+" is used by another run: process ", "wait for that run to end")
 	var held *lease.HeldError
@@ -80,9 +77,7 @@ func TestLease(t *testing.T) {
 		t.Errorf("%s: %v", where, err)
 	}
 	_, elsewhere, err := site.Lease(t.Context(), two, opened(s, "elsewhere"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	elsewhere()
 	release()
 	if _, err := to.HeldByOther(t.Context()); err != nil {
@@ -91,14 +86,10 @@ func TestLease(t *testing.T) {
 
 	group := digest.FromString("plan")
 	_, first, err := site.LeaseFor(t.Context(), one, to, plan.Shard{Index: 1, Count: 2}, group)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer first()
 	_, second, err := site.LeaseFor(t.Context(), two, to, plan.Shard{Index: 2, Count: 2}, group)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer second()
 	_, _, err = site.LeaseFor(t.Context(), session("three"), to, plan.Shard{Index: 2, Count: 2}, digest.FromString("another plan"))
 	mirrortest.Refused(t, err, advice.Locked)

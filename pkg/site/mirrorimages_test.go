@@ -14,6 +14,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -26,17 +27,11 @@ func TestMirrorImages(t *testing.T) {
 	t.Parallel()
 	s := mirrortest.New(t, registrytest.Options{})
 	img, err := registrytest.SizedImage("app", 2000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	d, err := s.Mirror.Client().Push(t.Context(), "site/app", "v1", img)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	client, err := s.Env.Client(remote.Destination)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	at := s.Mirror.Host + "/site/app"
 	m := site.NewMirrorImages(client)
 	if desc, err := m.Resolve(t.Context(), at+":v1"); err != nil || desc.Digest != d {
@@ -60,13 +55,9 @@ func TestMirrorImages(t *testing.T) {
 		t.Errorf("a manifest and two blobs were requested with %q", all)
 	}
 	layers, err := img.Layers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	hash, err := layers[0].Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	problem := func(read bool) string {
 		t.Helper()
 		problem, err := site.NewMirrorImages(client).BlobProblem(t.Context(), at+"@"+d.String(), read)
@@ -100,22 +91,16 @@ func TestMirrorImages(t *testing.T) {
 func TestLayoutReader(t *testing.T) {
 	t.Parallel()
 	l, err := layout.Create(t.TempDir(), layout.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	const text = `{"schemaVersion":2}`
 	desc := ocispec.Descriptor{Digest: digest.FromString(text), Size: int64(len(text))}
-	if err := l.Put(t.Context(), desc, strings.NewReader(text)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, l.Put(t.Context(), desc, strings.NewReader(text)))
 	r := site.LayoutReader{Layout: l}
 	if got, raw, err := r.Manifest(t.Context(), "", desc.Digest); err != nil || string(raw) != text || got.Size != desc.Size {
 		t.Errorf("%+v, %s, %v", got, raw, err)
 	}
 	body, err := r.Blob(t.Context(), "", desc, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if rest, err := io.ReadAll(body); errors.Join(err, body.Close()) != nil || string(rest) != text[2:] {
 		t.Errorf("%s, %v", rest, err)
 	}

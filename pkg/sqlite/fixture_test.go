@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	_ "modernc.org/sqlite"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // schema is the result of opm's migrations (operator-registry, pkg/sqlite/migrations, version 13).
@@ -36,9 +38,7 @@ func create(t testing.TB, statements ...string) *database {
 	t.Helper()
 	d := &database{t: t, path: filepath.Join(t.TempDir(), "index.db")}
 	db, err := sql.Open("sqlite", d.path+"?_pragma=synchronous(OFF)&_pragma=journal_mode(MEMORY)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	d.db = db
 	t.Cleanup(func() { db.Close() })
 	for _, s := range statements {

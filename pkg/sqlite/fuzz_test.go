@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/sqlite"
 )
 
@@ -17,9 +18,7 @@ import (
 // time. The arguments at and with damage an intact database, since most of its bytes are content.
 func FuzzStream(f *testing.F) {
 	whole, err := os.ReadFile(lantern(f).close())
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	page := uint32(binary.BigEndian.Uint16(whole[16:]))
 	f.Add([]byte(nil), uint32(0), []byte(nil))
 	f.Add([]byte("SQLite format 3\x00"), uint32(0), []byte(nil))

@@ -13,14 +13,13 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/sqlite"
 )
 
 func TestRefusesFiles(t *testing.T) {
 	whole, err := os.ReadFile(lantern(t).close())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	changed := func(change func([]byte) []byte) []byte { return change(bytes.Clone(whole)) }
 	page := int(binary.BigEndian.Uint16(whole[16:]))
 	for name, tc := range map[string]struct {
@@ -50,13 +49,9 @@ func TestRefusesFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "in?d%ex #1.db")
-			if err := os.WriteFile(path, tc.text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.WriteFile(path, tc.text, 0o600))
 			for suffix, text := range tc.beside {
-				if err := os.WriteFile(path+suffix, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, os.WriteFile(path+suffix, []byte(text), 0o600))
 			}
 			refused(t, path, tc.want)
 			if tc.beside == nil {
@@ -87,9 +82,7 @@ func TestRefusesPipesAndFolders(t *testing.T) {
 	dir := t.TempDir()
 	refused(t, dir, "is not a regular file")
 	index := lantern(t).close()
-	if err := os.Mkdir(index+"-journal", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Mkdir(index+"-journal", 0o700))
 	refused(t, index, "index.db-journal exists")
 	refused(t, filepath.Join(dir, "absent.db"), "no such file")
 	pipe := filepath.Join(dir, "pipe")
@@ -105,15 +98,11 @@ func TestUncommitted(t *testing.T) {
 	d := lantern(t)
 	path := d.close()
 	db, err := sql.Open("sqlite", path+"?_pragma=synchronous(OFF)&_pragma=cache_size(1)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer db.Close()
 	write := func() *sql.Tx {
 		tx, err := db.Begin()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for range 50 { // more than the cache, so that the file has it before the commit
 			if _, err := tx.Exec("INSERT INTO properties (type, value, operatorbundle_name) VALUES ('mine', json_quote(hex(zeroblob(2000))), 'lantern.v1.3.0')"); err != nil {
 				t.Fatal(err)
@@ -124,25 +113,19 @@ func TestUncommitted(t *testing.T) {
 
 	tx := write()
 	refused(t, path, "index.db-journal exists; a program is writing to the database")
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, tx.Rollback())
 	refused(t, path, "")
 
 	for _, end := range []func(*sql.Tx) error{(*sql.Tx).Commit, (*sql.Tx).Rollback} {
 		// Times of files have a resolution of milliseconds.
-		if err := os.Chtimes(path, time.Time{}, time.Unix(1, 0)); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.Chtimes(path, time.Time{}, time.Unix(1, 0)))
 		begun := false
 		fsys := onRead{os.DirFS(filepath.Dir(path)), func() {
 			if begun {
 				return
 			}
 			begun = true
-			if err := end(write()); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, end(write()))
 		}}
 		err = sqlite.Reader{}.StreamFile(t.Context(), fsys, filepath.Base(path), func(*catalog.Meta) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), "the database was changed while it was read; run again") {

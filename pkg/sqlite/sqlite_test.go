@@ -13,6 +13,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/sqlite"
 )
 
@@ -43,18 +44,14 @@ func read(t testing.TB, path string) *catalog.Catalog {
 		t.Fatal(err)
 	}
 	c, err := catalog.New(metas)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 
 func TestStreamFile(t *testing.T) {
 	path := lantern(t).close()
 	got, err := objects(t, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	bundle := func(version string) string {
 		return `{"schema":"olm.bundle","name":"lantern.v` + version + `","package":"lantern","image":"quay.io/l/lantern:v` + version + `",` +
 			`"properties":[{"type":"olm.package","value":{"packageName":"lantern","version":"` + version + `"}}],` +
@@ -87,9 +84,7 @@ func TestStreamFile(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var streamed strings.Builder
 	err = sqlite.Reader{}.Stream(t.Context(), bytes.NewReader(text), func(m *catalog.Meta) error {
 		names, err := filepath.Glob(filepath.Join(temporary, "*.db"))

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state/audit"
 )
 
@@ -22,16 +23,12 @@ func TestRemovedAudit(t *testing.T) {
 	}
 	open := func() *Workspace {
 		w, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return w
 	}
 	problems := func() string {
 		r, err := ReadAudit(dir, -1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return strings.Join(r.Problems, "\n")
 	}
 	w := open()
@@ -51,16 +48,12 @@ func TestRemovedAudit(t *testing.T) {
 		err = w.SaveRun(run) // the next run, which was killed at once
 	}
 	shut(w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if got := problems(); got != "" {
 		t.Errorf("an unchanged log: %s", got)
 	}
 	for _, name := range []string{auditFile, auditHeadFile} {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.Remove(filepath.Join(dir, name)))
 	}
 	if got := problems(); !strings.Contains(got, "audit.ndjson and audit-head.json are missing") {
 		t.Errorf("%q", got)
@@ -68,9 +61,7 @@ func TestRemovedAudit(t *testing.T) {
 	w = open()
 	log := w.Audit()
 	for range 2 {
-		if err := log.Append(time.Now(), audit.Entry{Event: audit.RunBegan}); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, log.Append(time.Now(), audit.Entry{Event: audit.RunBegan}))
 	}
 	shut(w)
 	if got := problems(); strings.Count(got, "the log was removed outside of Gantry") != 1 {

@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
@@ -61,9 +62,7 @@ func TestDamageOfReplacedFiles(t *testing.T) {
 		write := func(out io.Writer) error { _, err := io.WriteString(out, text); return err }
 		return errors.Join(w.SavePlan("ops", write), w.SaveLease("m", text), w.SaveRun(Run{Destination: "docker://m", Message: text}))
 	}
-	if err := save("first"); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, save("first"))
 	files := []string{"plans/ops.json", leasesFile, runsFile}
 	for fault, damage := range map[string]func([]byte) []byte{
 		"empty":         func([]byte) []byte { return nil },
@@ -77,9 +76,7 @@ func TestDamageOfReplacedFiles(t *testing.T) {
 			if err == nil {
 				err = os.WriteFile(filepath.Join(dir, name), damage(text), 0o644)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 		}
 		if err := errors.Join(save("second"), save("third")); err != nil {
 			t.Errorf("%s: %v", fault, err)
@@ -101,9 +98,7 @@ func TestAlteredState(t *testing.T) {
 	for name, read := range stateFiles {
 		path := filepath.Join(dir, name)
 		whole, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if err := read(w); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -111,20 +106,14 @@ func TestAlteredState(t *testing.T) {
 		if bytes.Equal(altered, whole) {
 			t.Fatalf("%s has %s", name, whole)
 		}
-		if err := os.WriteFile(path, altered, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(path, altered, 0o600))
 		err = read(w)
 		if !errors.Is(err, errAltered) || advice.KindOf(err) != advice.Mismatch || !strings.Contains(err.Error(), filepath.Base(name)) || !strings.Contains(advice.Hint(err), checksumFile) {
 			t.Errorf("%s: %v; %s", name, err, advice.Hint(err))
 		}
-		if err := os.WriteFile(path, whole, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(path, whole, 0o600))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "mirrors/m.json"), []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(dir, "mirrors/m.json"), []byte("{}"), 0o600))
 	if err := w.SaveRecord("m", "more", &Record{}); !errors.Is(err, errAltered) {
 		t.Errorf("an altered record was copied: %v", err)
 	}
@@ -151,9 +140,7 @@ func TestStateOfAKilledRun(t *testing.T) {
 		}
 		list := readAll(t, dir)[checksumFile]
 		for _, text := range []string{early[name], late[name]} {
-			if err := errors.Join(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600), os.WriteFile(filepath.Join(dir, checksumFile), []byte(list), 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, errors.Join(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600), os.WriteFile(filepath.Join(dir, checksumFile), []byte(list), 0o600)))
 			again := open(t, dir)
 			if err := errors.Join(read(again), again.Close()); err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -175,9 +162,7 @@ func readAll(t *testing.T, dir string) map[string]string {
 	files := map[string]string{}
 	for _, name := range append([]string{checksumFile}, keysOf(stateFiles)...) {
 		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		files[name] = string(text)
 	}
 	return files
@@ -196,9 +181,7 @@ func TestStateWithoutChecksums(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir)
 	fillState(t, w, "first")
-	if err := errors.Join(w.Close(), os.Remove(filepath.Join(dir, checksumFile)), os.Remove(filepath.Join(dir, "plans/ops.json"))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Close(), os.Remove(filepath.Join(dir, checksumFile)), os.Remove(filepath.Join(dir, "plans/ops.json"))))
 	w = open(t, dir)
 	for name, read := range stateFiles {
 		if err := read(w); err != nil && name != "plans/ops.json" {
@@ -209,13 +192,9 @@ func TestStateWithoutChecksums(t *testing.T) {
 	if n := strings.Count(readAll(t, dir)[checksumFile], "\n"); n != len(stateFiles)+savedManifests {
 		t.Errorf("%d checksums for %d files", n, len(stateFiles))
 	}
-	if err := errors.Join(w.Close(), os.Remove(filepath.Join(dir, "plans/ops.json"))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Close(), os.Remove(filepath.Join(dir, "plans/ops.json"))))
 	w = open(t, dir)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	if list, err := os.ReadFile(filepath.Join(dir, checksumFile)); err != nil || strings.Contains(string(list), "plans/ops.json") {
 		t.Errorf("a file that was removed is listed: %s, %v", list, err)
 	}
@@ -224,16 +203,12 @@ func TestStateWithoutChecksums(t *testing.T) {
 func TestDamagedChecksums(t *testing.T) {
 	for _, text := range []string{"x", strings.Repeat("0", 64) + " *plans/a.json\n", strings.Repeat("x", 1<<20)} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, checksumFile), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(dir, checksumFile), []byte(text), 0o600))
 		_, err := Open(dir)
 		if advice.KindOf(err) != advice.Mismatch || !strings.Contains(err.Error(), checksumFile) || len(err.Error()) > 1000 {
 			t.Errorf("%.20s: %v", text, err)
 		}
-		if err := os.Remove(filepath.Join(dir, checksumFile)); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.Remove(filepath.Join(dir, checksumFile)))
 		open(t, dir) // the lock was released
 	}
 }
@@ -244,17 +219,13 @@ func TestVerifyPlan(t *testing.T) {
 	fillState(t, w, "first")
 	file := filepath.Join(dir, "plans/ops.json")
 	other := filepath.Join(dir, "plans/other.json")
-	if err := os.WriteFile(other, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(other, []byte("{}"), 0o600))
 	for _, path := range []string{file, other, filepath.Join(dir, "plan.json"), filepath.Join(t.TempDir(), "plans/ops.json"), "plan.json"} {
 		if err := VerifyPlan(path); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if err := os.WriteFile(file, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, []byte("{}"), 0o600))
 	if err := VerifyPlan(file); !errors.Is(err, errAltered) || advice.KindOf(err) != advice.Mismatch {
 		t.Errorf("an altered plan: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
@@ -20,18 +21,14 @@ const compatMirror = "127.0.0.1-5000"
 func openCompat(t *testing.T, name string) *Workspace {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(compat+name)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.CopyFS(dir, os.DirFS(compat+name)))
 	return open(t, dir)
 }
 
 func TestWorkspaceOfVersion0(t *testing.T) {
 	w := openCompat(t, "workspace")
 	records, err := w.Records(compatMirror)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	r := records["imageset"]
 	if len(r.Images) != 3 || len(r.Catalogs) != 1 || len(r.Selections) != 1 || r.Runs != 1 {
 		t.Errorf("the record has %d images, %d catalogs, %d selections and %d runs", len(r.Images), len(r.Catalogs), len(r.Selections), r.Runs)
@@ -40,9 +37,7 @@ func TestWorkspaceOfVersion0(t *testing.T) {
 	if diff := cmp.Diff(want, r.Names); diff != "" {
 		t.Errorf("names of catalogs: %s", diff)
 	}
-	if err := w.SaveRecord(compatMirror, "other", &Record{Names: want}); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.SaveRecord(compatMirror, "other", &Record{Names: want}))
 	if names, err := CatalogNames(w.dir); err != nil || !cmp.Equal(want, names) {
 		t.Errorf("without locking: %v, %v", names, err)
 	}
@@ -55,9 +50,7 @@ func TestWorkspaceOfVersion0(t *testing.T) {
 			t.Errorf("export %d is %+v", i, e)
 		}
 		f, err := w.OpenExportReceipt("imageset", e.Sequence)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		receipt, err := ReadReceipt(f)
 		if err != nil || len(receipt.Repositories) == 0 {
 			t.Errorf("the receipt of sequence %d is %+v, %v", e.Sequence, receipt, err)
@@ -78,16 +71,12 @@ func TestWorkspaceOfVersion0(t *testing.T) {
 func TestInterruptedWorkspaceOfVersion0(t *testing.T) {
 	w := openCompat(t, "interrupted-workspace")
 	j, err := w.Journal(compatMirror)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if len(j.copied) == 0 || !j.Has("acme/index", digest.Digest("sha256:1707737283e303ea262d8c8e0db40fc517ec387b9b5c253d7c7876e6cf84e23e")) {
 		t.Errorf("the journal has %v", j.copied)
 	}
 	u, err := w.Uploads(compatMirror)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if open := u.Pending(); len(open) == 0 || open[0].Repository != "127.0.0.1:5000/extra" {
 		t.Errorf("open uploads %v", open)
 	}
@@ -95,9 +84,7 @@ func TestInterruptedWorkspaceOfVersion0(t *testing.T) {
 
 func TestDocumentsOfVersion0(t *testing.T) {
 	f, err := os.Open(compat + "receipt.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer f.Close()
 	receipt, err := ReadReceipt(f)
 	if err != nil || len(receipt.Sets) != 1 || receipt.Sets[0].Sequence != 1 || receipt.Plan == "" {
@@ -108,9 +95,7 @@ func TestDocumentsOfVersion0(t *testing.T) {
 		t.Errorf("the receipt is written as\n%s\nnot as\n%s", receiptText(t, receipt), text)
 	}
 	g, err := os.Open(compat + "repair-request.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer g.Close()
 	request, err := ReadRepairRequest(g)
 	if err != nil || request.Sequence != 1 || request.Set == "" || len(request.Content) != 1 || request.Content[0].Size != 461 {

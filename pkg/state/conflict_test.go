@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
@@ -37,9 +38,7 @@ func TestCheckConflicts(t *testing.T) {
 			if errors.As(err, &got) != (err != nil) {
 				t.Fatalf("CheckConflicts = %v", err)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, tc.want, got)
 		})
 	}
 	// The same image that another template offers is not the same catalog.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func says(text string) func(io.Writer) error {
@@ -24,13 +26,9 @@ func says(text string) func(io.Writer) error {
 func content(t *testing.T, open func() (io.ReadCloser, error)) string {
 	t.Helper()
 	f, err := open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	text, err := io.ReadAll(f)
-	if err := errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(err, f.Close()))
 	return string(text)
 }
 
@@ -39,9 +37,7 @@ func content(t *testing.T, open func() (io.ReadCloser, error)) string {
 func TestExports(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer func() { _ = w.Close() }()
 	if all, err := w.Exports("a"); err != nil || all != nil {
 		t.Errorf("before the first: %v, %v", all, err)
@@ -55,9 +51,7 @@ func TestExports(t *testing.T) {
 		Export
 		record func(io.Writer) error
 	}{{two, says("second")}, {one, says("first")}, {done, nil}} {
-		if err := w.SaveExport("a", save.Export, save.record); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.SaveExport("a", save.Export, save.record))
 	}
 	broken := errors.New("no space")
 	if err := w.SaveExport("a", entry(1, ""), func(io.Writer) error { return broken }); !errors.Is(err, broken) {
@@ -79,9 +73,7 @@ func TestExports(t *testing.T) {
 	}
 	file := filepath.Join(dir, "archives", "a", "history.json")
 	for _, bad := range []string{"[{", `[{"sequence":2},{"sequence":1}]`, `[{"sequence":0}]`} {
-		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(file, []byte(bad), 0o600))
 		if _, err := w.Exports("a"); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", bad, err)
 		}
@@ -91,18 +83,14 @@ func TestExports(t *testing.T) {
 func TestReceipts(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer func() { _ = w.Close() }()
 	if _, err := w.OpenReceipt("mirror", "a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("before the first: %v", err)
 	}
 	for _, text := range []string{"one", "another"} {
 		file, err := w.SaveReceipt("mirror", "a", says(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if raw, err := os.ReadFile(file); err != nil || string(raw) != text {
 			t.Errorf("%s says %q, %v", file, raw, err)
 		}
@@ -110,9 +98,7 @@ func TestReceipts(t *testing.T) {
 	if _, err := w.OpenReceipt("other", "a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("of another mirror: %v", err)
 	}
-	if err := w.SaveImportedPlan("mirror", "a", says("plan")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.SaveImportedPlan("mirror", "a", says("plan")))
 	if got := content(t, func() (io.ReadCloser, error) { return w.OpenImportedPlan("mirror", "a") }); got != "plan" {
 		t.Errorf("the plan is %q", got)
 	}

@@ -5,8 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
@@ -25,12 +24,8 @@ func TestLayout(t *testing.T) {
 	}
 	save("one", "a.yaml", "cluster-resources")
 	save("two", "b.yaml", "cluster-resources-two")
-	if err := os.WriteFile(filepath.Join(dir, "cluster-resources", "mine.yaml"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.UseLayout(OCMirrorLayout, true); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(dir, "cluster-resources", "mine.yaml"), nil, 0o600))
+	fail.On(t, w.UseLayout(OCMirrorLayout, true))
 	if before, err := w.SavedResources("two", []string{"c.yaml"}); err != nil || len(before) != 1 || before[0].Name != "cluster-resources-two/b.yaml" {
 		t.Errorf("before: %v, %v", before, err)
 	}
@@ -42,9 +37,7 @@ func TestLayout(t *testing.T) {
 	if path, err := w.SaveFile("logs/x.txt", nil); err != nil || path != filepath.Join(dir, "working-dir/logs/x.txt") {
 		t.Errorf("a file is at %s, %v", path, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	w = open(t, dir)
 	if w.UsesLayout() != OCMirrorLayout {
 		t.Errorf("the layout is %q", w.UsesLayout())
@@ -52,32 +45,24 @@ func TestLayout(t *testing.T) {
 	var left []string
 	for _, pattern := range []string{"cluster*", "cluster*/*", "working-dir/*", "working-dir/*/*"} {
 		names, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, name := range names {
 			rel, err := filepath.Rel(dir, name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			left = append(left, rel)
 		}
 	}
 	want := []string{"cluster-resources", "cluster-resources/mine.yaml",
 		"working-dir/cluster-resources", "working-dir/cluster-resources-two", "working-dir/cluster-resources-two.txt", "working-dir/cluster-resources.txt", "working-dir/logs",
 		"working-dir/cluster-resources/d.yaml", "working-dir/cluster-resources-two/c.yaml", "working-dir/logs/x.txt"}
-	if diff := cmp.Diff(want, left); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, left)
 }
 
 // TestLayoutInWorkingDir checks that a workspace with the name of oc mirror's folder is that folder.
 func TestLayoutInWorkingDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "working-dir")
 	w := open(t, dir)
-	if err := w.UseLayout(OCMirrorLayout, false); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.UseLayout(OCMirrorLayout, false))
 	if got := w.ResourcesDir("one"); got != filepath.Join(dir, "cluster-resources") {
 		t.Errorf("the manifests are in %s", got)
 	}

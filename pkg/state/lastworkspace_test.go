@@ -3,6 +3,8 @@ package state
 import (
 	"os"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestLastWorkspace(t *testing.T) {
@@ -12,9 +14,7 @@ func TestLastWorkspace(t *testing.T) {
 		t.Errorf("before any run: %q", got)
 	}
 	for _, workspace := range []string{"/a", "/b"} {
-		if err := SaveLastWorkspace(dir, "docker://m", workspace); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, SaveLastWorkspace(dir, "docker://m", workspace))
 	}
 	if got := LastWorkspace(dir, "docker://m"); got != "/b" {
 		t.Errorf("after two runs: %q, want /b", got)
@@ -22,9 +22,7 @@ func TestLastWorkspace(t *testing.T) {
 	if got := LastWorkspace(dir, "docker://n"); got != "" {
 		t.Errorf("of another destination: %q", got)
 	}
-	if err := os.WriteFile(lastWorkspaceFile(dir, "docker://m"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(lastWorkspaceFile(dir, "docker://m"), []byte("{"), 0o600))
 	if got := LastWorkspace(dir, "docker://m"); got != "" {
 		t.Errorf("of a damaged file: %q", got)
 	}

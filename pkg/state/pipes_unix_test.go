@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestPipesInWorkspace checks that a pipe in place of a state file is an error at once.
@@ -37,18 +39,10 @@ func TestPipesInWorkspace(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		w, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
+		fail.On(t, w.Close())
+		fail.On(t, os.RemoveAll(filepath.Join(dir, name)))
+		fail.On(t, syscall.Mkfifo(filepath.Join(dir, name), 0o600))
 		if err := read(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("%s: %v", name, err)
 		}

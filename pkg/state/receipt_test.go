@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func sampleReceipt() *Receipt {
@@ -26,9 +27,7 @@ func sampleReceipt() *Receipt {
 func receiptText(t testing.TB, r *Receipt) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := r.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, r.Write(&b))
 	return b.String()
 }
 
@@ -36,12 +35,8 @@ func TestReceiptWriteAndReadReceipt(t *testing.T) {
 	for _, want := range []*Receipt{sampleReceipt(), {Name: "empty"}} {
 		first := receiptText(t, want)
 		got, err := ReadReceipt(strings.NewReader(first))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, want, got)
 		if again := receiptText(t, got); again != first {
 			t.Errorf("written again it is\n%s\nnot\n%s", again, first)
 		}
@@ -111,11 +106,7 @@ func FuzzReadReceipt(f *testing.F) {
 		}
 		first := receiptText(t, r)
 		again, err := ReadReceipt(strings.NewReader(first))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(first, receiptText(t, again)); diff != "" {
-			t.Error(diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, first, receiptText(t, again))
 	})
 }

@@ -3,8 +3,7 @@ package state
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
@@ -22,9 +21,7 @@ func TestMerge(t *testing.T) {
 		Record{Images: []resources.Image{image("b")}, Catalogs: []resources.Catalog{then, other}},
 	)
 	want := Record{Images: []resources.Image{image("a"), image("b")}, Catalogs: []resources.Catalog{now, other}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 }
 
 // Of two names for a catalog, the one without a hash applies.
@@ -36,7 +33,5 @@ func TestJoinNames(t *testing.T) {
 		Record{Names: []resources.CatalogName{name("", "cat-v1-0123abcd")}},
 		Record{Names: []resources.CatalogName{name("other", "other-v1"), name("", "cat-v1")}},
 	)
-	if diff := cmp.Diff([]resources.CatalogName{name("", "cat-v1"), name("other", "other-v1")}, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []resources.CatalogName{name("", "cat-v1"), name("other", "other-v1")}, got)
 }

@@ -5,8 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // SaveRecord replaces the record of one image set and copies the others.
@@ -17,25 +18,17 @@ func TestSaveRecordKeepsOthers(t *testing.T) {
 	for i, name := range []string{"b", "a", `"c"`, "b"} {
 		r := catalogRecord("h/org/index:v1", "org/index", "v1", "one", name)
 		r.Runs = i
-		if err := w.SaveRecord("mirror", name, &r); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.SaveRecord("mirror", name, &r))
 		want[name] = r
 		got, err := w.Records("mirror")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-			t.Error(diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, want, got, cmpopts.EquateEmpty())
 	}
 	if other, err := w.Records("other"); err != nil || len(other) != 0 {
 		t.Errorf("another mirror has %v, %v", other, err)
 	}
 	for _, text := range []string{"", "[]", `{"a": 1}`, `{"a": {}`} {
-		if err := os.WriteFile(filepath.Join(dir, "mirrors", "mirror.json"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(dir, "mirrors", "mirror.json"), []byte(text), 0o600))
 		if _, err := w.Records("mirror"); err == nil {
 			t.Errorf("%q was read", text)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -29,17 +30,13 @@ func TestRecordWriteAndRead(t *testing.T) {
 	full.Clusters = &Clusters{Operators: []ClusterOperator{{Package: "kite", Bundle: "kite.v1.0.0", Version: "1.0.0", Channel: "stable", OLM: OLMV1}}, Releases: []ClusterRelease{{Version: "4.20.1"}}}
 	for _, r := range []Record{{}, full} {
 		var text bytes.Buffer
-		if err := r.Write(&text); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, r.Write(&text))
 		var byJSON Record
 		if err := json.Unmarshal(text.Bytes(), &byJSON); err != nil {
 			t.Fatalf("%v in %s", err, text.String())
 		}
 		read, err := readRecord(json.NewDecoder(&text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for how, got := range map[string]Record{"json": byJSON, "readRecord": read} {
 			if diff := cmp.Diff(r, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("read with %s: %s", how, diff)

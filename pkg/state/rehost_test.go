@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
@@ -30,9 +31,7 @@ func TestRehost(t *testing.T) {
 		}
 		r, before := record(tt[0], slash(tt[1])), record(tt[0], slash(tt[1]))
 		copied := r
-		if err := r.Rehost(tt[0], tt[1], tt[2], tt[3]); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, r.Rehost(tt[0], tt[1], tt[2], tt[3]))
 		if diff := cmp.Diff(record(tt[2], slash(tt[3])), r); diff != "" {
 			t.Errorf("%v: %s", tt, diff)
 		}
@@ -50,9 +49,7 @@ func TestManifestOptions(t *testing.T) {
 	w := open(t, t.TempDir())
 	want := ManifestOptions{For: "openshift-4.20", ICSP: true, AliasOf: "m", PlainHTTP: true, CA: "PEM\n"}
 	for range 2 {
-		if err := w.SaveManifestOptions("one", want); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.SaveManifestOptions("one", want))
 	}
 	got, err := w.ManifestOptions("one")
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func sampleRequest() *RepairRequest {
@@ -26,21 +27,15 @@ func sampleRequest() *RepairRequest {
 func requestText(t testing.TB, r *RepairRequest) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := r.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, r.Write(&b))
 	return b.String()
 }
 
 func TestRepairRequestWriteAndReadRepairRequest(t *testing.T) {
 	want := sampleRequest()
 	got, err := ReadRepairRequest(strings.NewReader(requestText(t, want)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, want, got)
 	only := &RepairRequest{Name: "x", SetRef: SetRef{Sequence: 1, Set: want.Set}, Plan: want.Plan, PlanLost: true}
 	if got, err := ReadRepairRequest(strings.NewReader(requestText(t, only))); err != nil || !got.PlanLost || len(got.Content) != 0 {
 		t.Errorf("%v, %v", got, err)
@@ -92,11 +87,7 @@ func FuzzReadRepairRequest(f *testing.F) {
 			return
 		}
 		again, err := ReadRepairRequest(strings.NewReader(requestText(t, r)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(r, again); diff != "" {
-			t.Error(diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, r, again)
 	})
 }

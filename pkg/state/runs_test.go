@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestRuns checks that the last run of each destination and image set is kept, and that mirrors and
@@ -16,15 +18,11 @@ func TestRuns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	w, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	ok := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 	}
 	ok(w.SaveRun(Run{Destination: "docker://m", Mirror: "m", Started: at, Result: RunStarted}))
 	ok(w.SaveRun(Run{Destination: "docker://m", Mirror: "m", Name: "b", Started: at, Result: RunFailed, Message: "no"}))

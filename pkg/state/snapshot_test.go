@@ -11,6 +11,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -28,13 +29,9 @@ func TestSnapshots(t *testing.T) {
 		})
 	}
 	for _, text := range []string{"one", "another"} {
-		if err := keep(text); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, keep(text))
 		f, err := s.Snapshot(root)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		got, err := io.ReadAll(io.NewSectionReader(f.(io.ReaderAt), 0, 100))
 		if err := errors.Join(err, f.Close()); err != nil || string(got) != text {
 			t.Errorf("kept %q, got %q (%v)", text, got, err)
@@ -57,17 +54,13 @@ func TestSnapshots(t *testing.T) {
 		t.Error("an invalid digest was found")
 	}
 	// What was not used for long goes.
-	if err := s.Expire(time.Now().Add(-time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, s.Expire(time.Now().Add(-time.Hour)))
 	if f, err := s.Snapshot(root); err != nil {
 		t.Error("a snapshot in use is removed")
 	} else if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := s.Expire(time.Now().Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, s.Expire(time.Now().Add(time.Hour)))
 	if _, err := s.Snapshot(root); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an old snapshot is still there: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
@@ -32,9 +33,7 @@ func TestSuffix(t *testing.T) {
 	want("one", "", true)
 	want("two", "", true, "")
 	want("three", "", false, "")
-	if err := w.SaveSuffix("three", "site"); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.SaveSuffix("three", "site"))
 	want("three", "site", true, "")
 	want("one", "", true, "site")
 	if suffix, known := SuffixIn(w.dir, "three"); suffix != "site" || !known {

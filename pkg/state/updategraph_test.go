@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -37,17 +38,11 @@ func TestPlannedGraph(t *testing.T) {
 		},
 	}
 	want := []Channel{{"fast-4.20", "multi"}, {"stable-4.20", "multi"}}
-	if diff := cmp.Diff(want, h.Channels()); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, h.Channels())
 	g, err := h.PlannedGraph(want[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var text bytes.Buffer
-	if err := g.Write(&text); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, g.Write(&text))
 	got := text.String()
 	for _, r := range h.Releases {
 		got = strings.ReplaceAll(got, r.Mirror.Digest.Encoded(), r.Version)

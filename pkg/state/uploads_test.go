@@ -8,22 +8,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestUploads(t *testing.T) {
 	dir := t.TempDir()
 	blob := digest.FromString("blob")
 	w, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer w.Close()
 	open := func() *Uploads {
 		t.Helper()
 		u, err := w.Uploads("mirror")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return u
 	}
 	u := open()
@@ -61,9 +59,7 @@ func TestUploads(t *testing.T) {
 	}
 	u.Ended("https://host:5000/v2/a/blobs/uploads/1")
 	u.Ended("https://host:5000/v2/a/blobs/uploads/2")
-	if err := u.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, u.Close())
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Errorf("an empty list stays: %v", err)
 	}

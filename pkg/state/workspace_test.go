@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
@@ -20,9 +21,7 @@ import (
 func open(t *testing.T, dir string) *Workspace {
 	t.Helper()
 	w, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(func() { _ = w.Close() })
 	return w
 }
@@ -38,9 +37,7 @@ func TestOpenLocks(t *testing.T) {
 	if !strings.Contains(locked.Owner, "process ") {
 		t.Errorf("the error does not name the holder: %v", err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	open(t, dir)
 }
 
@@ -50,13 +47,9 @@ func TestOpenSweeps(t *testing.T) {
 	dir := t.TempDir()
 	fillState(t, open(t, filepath.Join(dir, "ws")), "first")
 	ws := filepath.Join(dir, "ws")
-	if err := os.MkdirAll(filepath.Join(ws, "cache/blobs"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.MkdirAll(filepath.Join(ws, "cache/blobs"), 0o755))
 	for _, name := range []string{".", "plans", "mirrors", "archives/ops", "receipts/m", "cluster-resources", "cache/blobs"} {
-		if err := os.WriteFile(filepath.Join(ws, name, ".tmp-X"), []byte("half"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(ws, name, ".tmp-X"), []byte("half"), 0o600))
 	}
 	if err := os.Remove(filepath.Join(ws, "lock")); err != nil { // as if the run was killed
 		t.Fatal(err)
@@ -71,9 +64,7 @@ func TestOpenSweeps(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{filepath.Join(ws, "cache/blobs/.tmp-X")}, left); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{filepath.Join(ws, "cache/blobs/.tmp-X")}, left)
 }
 
 func TestSaveResources(t *testing.T) {
@@ -81,16 +72,12 @@ func TestSaveResources(t *testing.T) {
 	save := func(mirror string, files ...resources.File) (string, []string) {
 		t.Helper()
 		dir, removed, err := w.SaveResources(mirror, files)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return dir, removed
 	}
 	names := func(dir string) (got []string) {
 		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, e := range entries {
 			got = append(got, e.Name())
 		}
@@ -100,9 +87,7 @@ func TestSaveResources(t *testing.T) {
 	if removed != nil || filepath.Base(first) != "cluster-resources" {
 		t.Errorf("first: %s, %v removed", first, removed)
 	}
-	if err := os.WriteFile(filepath.Join(first, "mine.yaml"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(first, "mine.yaml"), []byte("x"), 0o600))
 	// Another mirror has a folder of its own.
 	second, _ := save("two", resources.File{Name: "z.yaml", Text: []byte("z")})
 	if filepath.Base(second) != "cluster-resources-two" {
@@ -128,9 +113,7 @@ func TestSaveResourcesLeavesWhatDidNotChange(t *testing.T) {
 	stat := func(name string) os.FileInfo {
 		t.Helper()
 		info, err := os.Stat(filepath.Join(w.dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return info
 	}
 	var before []os.FileInfo
@@ -153,30 +136,22 @@ func TestJournal(t *testing.T) {
 	w := open(t, t.TempDir())
 	a, b := digest.FromString("a"), digest.FromString("b")
 	j, err := w.Journal("mirror")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if j.Has("org/x", a) {
 		t.Error("a new journal has something")
 	}
-	if err := errors.Join(j.Add("org/x", a), j.Done(false)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(j.Add("org/x", a), j.Done(false)))
 	if j, err = w.Journal("mirror"); err != nil {
 		t.Fatal(err)
 	}
 	if !j.Has("org/x", a) || j.Has("org/x", b) || j.Has("org/y", a) {
 		t.Errorf("after an unfinished run: %v %v %v, want true false false", j.Has("org/x", a), j.Has("org/x", b), j.Has("org/y", a))
 	}
-	if err := j.Done(true); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, j.Done(true))
 	if j, err = w.Journal("mirror"); err != nil || j.Has("org/x", a) {
 		t.Errorf("after a finished run the journal is still there: %v", err)
 	}
-	if err := j.Done(true); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, j.Done(true))
 }
 
 func TestConfiguration(t *testing.T) {
@@ -190,32 +165,22 @@ func TestConfiguration(t *testing.T) {
 	}
 	want("a", "")
 	for _, c := range [][2]string{{"a", "/one/a.yaml"}, {"b", "/b.yaml"}, {"a", "/two/a.yaml"}} {
-		if err := w.SaveConfiguration(c[0], c[1]); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.SaveConfiguration(c[0], c[1]))
 	}
 	want("a", "/two/a.yaml")
 	want("b", "/b.yaml")
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	w = open(t, dir)
 	want("a", "/two/a.yaml")
-	if err := errors.Join(w.Close(), os.Remove(filepath.Join(dir, checksumFile))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Close(), os.Remove(filepath.Join(dir, checksumFile))))
 	w = open(t, dir)
 	for _, text := range []string{"{", `{"a": 1}`} {
-		if err := os.WriteFile(filepath.Join(dir, "configurations.json"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(dir, "configurations.json"), []byte(text), 0o600))
 		if _, err := w.Configuration("a"); err == nil || !strings.Contains(err.Error(), "configurations.json") || !strings.Contains(advice.Hint(err), "remove it") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "configurations.json"), []byte("null"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(dir, "configurations.json"), []byte("null"), 0o600))
 	if err := w.SaveConfiguration("a", "/x"); err != nil {
 		t.Error(err)
 	}
@@ -230,9 +195,7 @@ func TestSaveFolder(t *testing.T) {
 			files = append(files, resources.File{Name: name, Text: []byte(name)})
 		}
 		dir, removed, err := w.SaveFolder("hosts", mirror, files)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return dir, removed
 	}
 	if dir, removed := save("one"); dir != "" || removed != nil {

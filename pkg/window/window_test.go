@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestParse(t *testing.T) {
@@ -62,15 +64,11 @@ func TestNext(t *testing.T) {
 		var windows []Window
 		for _, text := range tc.windows {
 			w, err := Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			windows = append(windows, w)
 		}
 		at, err := time.ParseInLocation(layout, tc.at, berlin)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if next := Next(windows, at); next.Sub(at) != tc.after {
 			t.Errorf("%s: next at %s, %v after, want %v", name, next.Format(layout), next.Sub(at), tc.after)
 		}

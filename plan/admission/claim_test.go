@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestSameConfiguration(t *testing.T) {
@@ -11,15 +13,11 @@ func TestSameConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	write := func(name, text string) string {
-		if err := os.WriteFile(path(name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(path(name), []byte(text), 0o600))
 		return path(name)
 	}
 	a, copied, other, larger := write("a.yaml", "one"), write("copy.yaml", "one"), write("other.yaml", "two"), write("larger.yaml", "three")
-	if err := os.Symlink(other, path("link.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Symlink(other, path("link.yaml")))
 	for _, tc := range []struct {
 		before, now string
 		same        bool

@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/admission"
 )
@@ -260,9 +261,7 @@ func TestStrandedByMissingImage(t *testing.T) {
 	if err == nil {
 		_, err = s.Source.Client().Push(t.Context(), "images.example.net/replaced/late", "v1", late)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	crow := "---\n{schema: olm.package, name: crow, defaultChannel: stable}\n---\n{schema: olm.channel, package: crow, name: stable, entries: [{name: crow.v1.0.0}]}\n" + bundle("crow", "1.0.0", "tools/netcheck:1.4")
 	isc, to := kites(s, "imageset.yaml", catalogFolder(s, chain("1.0.0")+crow), "full: true"), s.Docker("ocp")
 	must(s, isc, to)

@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/cluster"
 	"github.com/gantry-mirror/gantry/plan/planning"
@@ -105,9 +106,7 @@ func TestResourcesAgain(t *testing.T) {
 	m := newMirrored(t, func(o *mirroring.Options) { o.MirrorSourcePolicy = "AllowContactingSource" })
 	const at, host = "workspace/" + mirrorSet, "dmz.example.com:8443/a/b"
 	first := m.text(at)
-	if err := os.RemoveAll(m.Path("workspace/cluster-resources")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.RemoveAll(m.Path("workspace/cluster-resources")))
 	m.again(nil)
 	if diff := cmp.Diff(first, m.text(at)); diff != "" || first == "" {
 		t.Errorf("again: %s", diff)
@@ -162,13 +161,9 @@ func TestResourcesAgain(t *testing.T) {
 func TestResourcesKeepOptions(t *testing.T) {
 	t.Parallel()
 	ca, err := os.ReadFile(registrytest.New(t, registrytest.Options{TLS: true}).CAFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	certs, line := t.TempDir(), strings.Split(string(ca), "\n")[2]
-	if err := os.WriteFile(filepath.Join(certs, "ca.crt"), ca, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(certs, "ca.crt"), ca, 0o600))
 	m := newMirrored(t, func(o *mirroring.Options) {
 		o.Env.Destination.PlainHTTP, o.Env.Destination.CertDir = true, certs
 		o.MirrorSourcePolicy = "NeverContactSource"
@@ -230,9 +225,7 @@ func TestResourcesKeepOptions(t *testing.T) {
 	if got := m.text(caFile); got != "of the user\n" {
 		t.Errorf("the user's CA is now %q", got)
 	}
-	if err := os.Remove(m.Path(caFile)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(m.Path(caFile)))
 	m.again(reached(t.TempDir()))
 	if text := all(m.written()); strings.Contains(text, "http://"+m.Mirror.Host) || strings.Contains(text, line) {
 		t.Error("the option does not replace how the mirror is reached")
@@ -310,7 +303,5 @@ func TestObjectNames(t *testing.T) {
 	mirrortest.Refused(t, err, advice.Input, `Options.ResourceName "site-b" belongs to another mirror of the workspace`)
 	// Another workspace for a mirror has the same objects.
 	m.Mirrored(m.config, m.Docker("ocp"), func(o *mirroring.Options) { o.Workspace = m.Path("other") })
-	if diff := cmp.Diff(m.text("workspace/"+mirrorSet), m.text("other/"+mirrorSet)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, m.text("workspace/"+mirrorSet), m.text("other/"+mirrorSet))
 }

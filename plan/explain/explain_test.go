@@ -12,6 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/explain"
@@ -26,13 +27,9 @@ func workspace(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	text, err := os.ReadFile(packages)
-	if err := errors.Join(err, os.Mkdir(filepath.Join(dir, "plans"), 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(err, os.Mkdir(filepath.Join(dir, "plans"), 0o755)))
 	for _, name := range names {
-		if err := os.WriteFile(filepath.Join(dir, "plans", name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(dir, "plans", name), text, 0o600))
 	}
 	return dir
 }
@@ -41,13 +38,9 @@ func workspace(t *testing.T, names ...string) string {
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(packages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	p, err := plan.Read(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	pkg := p.Catalogs[0].Packages[0]
 	img, bundle := p.Images[0], pkg.Channels[0].Bundles[0].Name
 	one := workspace(t, "one.json")

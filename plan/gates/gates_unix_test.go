@@ -15,6 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/gates"
 	"github.com/gantry-mirror/gantry/plan/planning"
@@ -177,9 +178,7 @@ func TestRemembered(t *testing.T) {
 			script(s, "yes.sh", "cat >> "+s.Path("asked")+" # another version")
 		}
 		r, err := mirrored(s, small, g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		remembered, asked = append(remembered, r.Gate.Remembered), append(asked, len(questions(s, "asked")))
 	}
 	n := asked[0]

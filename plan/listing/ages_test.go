@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/authoring"
 	"github.com/gantry-mirror/gantry/pkg/cluster/check"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/listing"
 	"github.com/gantry-mirror/gantry/plan/selection"
@@ -31,36 +32,26 @@ func TestMinAge(t *testing.T) {
 		`{"schema":"olm.channel","package":"kite","name":"stable","entries":[{"name":"kite.v1.0.0"},{"name":"kite.v1.1.0","replaces":"kite.v1.0.0"}]}`
 	for version, created := range map[string]time.Time{"1.0.0": time.Now().AddDate(0, 0, -30), "1.1.0": time.Now()} {
 		bundle, err := registrytest.BundleImage("kite", version)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		dated, err := mutate.CreatedAt(bundle, v1.Time{Time: created})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		text += `{"schema":"olm.bundle","package":"kite","name":"kite.v` + version + `","image":"` + s.Push("registry.example.com/kites/bundle:v"+version, dated) +
 			`","properties":[{"type":"olm.package","value":{"packageName":"kite","version":"` + version + `"}},` +
 			`{"type":"olm.csv.metadata","value":{"annotations":{"features.operators.openshift.io/disconnected":"false","features.operators.openshift.io/fips-compliant":"true"}}}]}`
 	}
-	if err := os.Mkdir(s.Path("kites"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Mkdir(s.Path("kites"), 0o700))
 	s.Write("kites/catalog.json", text)
 	catalog := "dir://" + s.Path("kites")
 	installed := s.Write("csv.json", `{"kind":"List","apiVersion":"v1","items":[{"apiVersion":"operators.coreos.com/v1alpha1","kind":"ClusterServiceVersion","metadata":{"name":"kite.v1.0.0","namespace":"kites"},"spec":{"version":"1.0.0"},"status":{"phase":"Succeeded"}}]}`)
 	for age, head := range map[string]string{"": "kite.v1.1.0", "  minAge: 3d\n": "kite.v1.0.0"} {
 		keep := selection.Selection{Config: s.Config("kites.yaml", age+"  operators:\n  - {catalog: '"+catalog+"', packages: [{name: kite}]}\n")}
 		r, err := authoring.FilterCatalogs(t.Context(), authoring.FilterOptions{Env: s.Env, Workspace: s.Workspace(), Selection: keep, OutputDir: s.Path("filtered" + head)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if got := r.Catalogs[0].Packages[0].Channels[0]; got.Head != head || len(got.Bundles) != 1 {
 			t.Errorf("with %q, the filtered catalog has %+v", age, got)
 		}
 		drawing, err := listing.PackageGraph(t.Context(), listing.PackageGraphOptions{Env: s.Env, Workspace: s.Workspace(), Catalog: catalog, Package: "kite", Selection: keep})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		var b bytes.Buffer
 		if err := diagram.Write(&b, drawing, diagram.Text); err != nil || !strings.Contains(b.String(), "The mirror keeps 1 bundle in 1 channel.") {
 			t.Errorf("with %q: %v\n%s", age, err, &b)
@@ -73,9 +64,7 @@ func TestMinAge(t *testing.T) {
 		}
 	}
 	listed, err := listing.ListPackages(t.Context(), listing.PackagesOptions{Env: s.Env, Workspace: s.Workspace(), Catalog: catalog, Package: "kite"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, b := range listed.Packages[0].Channels[0].Bundles {
 		if b.Features == nil || cmp.Diff([]string{"fips-compliant"}, b.Features.Supported) != "" || !slices.Equal(b.Features.Unsupported, []string{"disconnected"}) {
 			t.Errorf("%s declares %+v", b.Name, b.Features)

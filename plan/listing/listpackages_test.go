@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestListPackageOrder checks that the bundles of a channel are listed from the newest to the oldest, by
@@ -22,9 +23,7 @@ func TestListPackageOrder(t *testing.T) {
 		text += `{"schema": "olm.bundle", "package": "a", "name": "` + name + `", "image": "r.example.com/a:1", "properties": [{"type": "olm.package", "value": {"packageName": "a", "version": ` + version + "}}]}\n"
 	}
 	c, err := catalog.Read(t.Context(), fstest.MapFS{"catalog.json": {Data: []byte(text)}}, catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	listing := newCatalogListing("c", c.Packages, true, "stable", declaredBy)
 	var got []string
 	for _, b := range listing.Packages[0].Channels[0].Bundles {

@@ -15,6 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/listing"
@@ -32,9 +33,7 @@ func TestListPackages(t *testing.T) {
 	for _, catalog := range []string{mirrortest.ZooRef, s.Path("zoo")} {
 		for _, bundles := range []bool{false, true} {
 			got, err := list(listing.PackagesOptions{Catalog: catalog, Bundles: bundles})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			var names []string
 			for _, p := range got.Packages {
 				text := p.Name + " " + p.DisplayName + ":"
@@ -54,9 +53,7 @@ func TestListPackages(t *testing.T) {
 			}
 		}
 		got, err := list(listing.PackagesOptions{Catalog: catalog, Package: "otter", Channel: "stable"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		want := []listing.OperatorBundle{{Name: "otter.v1.3.0", Version: "1.3.0"}, {Name: "otter.v1.2.0", Version: "1.2.0"}, {Name: "otter.v1.1.1", Version: "1.1.1"}, {Name: "otter.v1.1.0", Version: "1.1.0"}, {Name: "otter.v1.0.0", Version: "1.0.0", Deprecated: "1.0 is not maintained"}}
 		if diff := cmp.Diff(want, got.Packages[0].Channels[0].Bundles); diff != "" || len(got.Packages[0].Channels) != 1 {
 			t.Errorf("%s: the bundles of otter (-want +got):\n%s", catalog, diff)
@@ -82,13 +79,9 @@ func TestCatalogVersions(t *testing.T) {
 	server := registrytest.New(t, registrytest.Options{})
 	e := mirrortest.UpdateEnv(t, "")
 	conf := fmt.Sprintf("[[registry]]\nprefix = \"registry.redhat.io\"\nlocation = %q\ninsecure = true\n", server.Host)
-	if err := os.WriteFile(e.Getenv("CONTAINERS_REGISTRIES_CONF"), []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(e.Getenv("CONTAINERS_REGISTRIES_CONF"), []byte(conf), 0o600))
 	image, err := registrytest.BundleImage("otter", "1.0.0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, tag := range []string{"v4.9", "v4.20", "v4.19", "v4.20.1", "latest", "v4.19-123"} {
 		if _, err := server.Client().Push(t.Context(), "redhat/redhat-operator-index", tag, image); err != nil {
 			t.Fatal(err)
@@ -133,9 +126,7 @@ func TestPackageGraph(t *testing.T) {
 			return "", err
 		}
 		var b bytes.Buffer
-		if err := diagram.Write(&b, drawing, diagram.Text); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, diagram.Write(&b, drawing, diagram.Text))
 		return b.String(), nil
 	}
 	config := s.Config("graph.yaml", "  operators:\n  - catalog: dir://"+s.Path("zoo")+"\n    packages: [{name: otter}]\n    installed: [{package: otter, version: 1.2.0}]\n")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state"
@@ -16,9 +17,7 @@ import (
 func TestEarlierPlan(t *testing.T) {
 	t.Parallel()
 	ws, err := state.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s := &workspace.Session{Workspace: ws, Env: &env.Env{}}
 	defer s.Release()
 	if p, _ := earlierPlan(s, "app"); p != nil {
@@ -26,9 +25,7 @@ func TestEarlierPlan(t *testing.T) {
 	}
 	saved := plan.Plan{Kind: plan.Kind, Version: plan.Version, Name: "app"}
 	other := func(w io.Writer) error { _, err := io.WriteString(w, `{"kind":"GantryPlan","version":99}`); return err }
-	if err := errors.Join(s.SavePlan("app", saved.Write), s.SavePlan("newer", other)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(s.SavePlan("app", saved.Write), s.SavePlan("newer", other)))
 	if p, at := earlierPlan(s, "app"); p == nil || p.Name != "app" || time.Since(at).Abs() > time.Hour {
 		t.Errorf("the plan is %v of %v", p, at)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/plan/planning"
 )
@@ -141,9 +142,7 @@ func TestRecordedOperators(t *testing.T) {
 			o.From, o.Destination, o.Workspace, o.AllowOlder, o.ForgetInstalled = []string{archive}, s.Docker("site"), s.Path("site"), true, forget
 		})
 	}
-	if err := site(disk, false); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, site(disk, false))
 	later := s.Exported(heads, "later", func(o *mirroring.Options) { o.Workspace, o.Full = s.Path("unknown"), true })
 	mirrortest.Refused(t, site(later, false), advice.Mismatch, "would strand 1 operator that clusters run (otter.v1.0.0)")
 	if err := site(later, true); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/admission"
@@ -59,9 +60,7 @@ func TestMake(t *testing.T) {
 		t.Helper()
 		s.Source.ResetLog()
 		r, err := made(func(o *planning.Options) { o.Errata = errata })
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return r, len(s.Source.Log())
 	}
 	before, _ := requests(true)
@@ -122,9 +121,7 @@ func TestRewritten(t *testing.T) {
 		t.Error(diff)
 	}
 	p.Format = "oci"
-	if diff := cmp.Diff([]planning.ConvertedImage{{Source: "b", ConvertedFrom: from}}, planning.ConvertedImages(p)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []planning.ConvertedImage{{Source: "b", ConvertedFrom: from}}, planning.ConvertedImages(p))
 	if all := planning.ReleaseErrata(p); len(all) != 1 || all[0].URL != "https://example.com/errata/2" {
 		t.Errorf("%+v", all)
 	}

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -58,9 +58,7 @@ func TestSamples(t *testing.T) {
 		return s.Config("imageset.yaml", "  platform: {channels: [{name: stable-4.20"+more+"}\n  samples: "+samples+"\n")
 	}
 	content := carried(s, platform("}]", "[{name: ruby}, {name: 'py*'}]"))
-	if diff := cmp.Diff([]string{"ubi8/ruby-30", "ubi8/ruby-33", "ubi9/python-312", "ubi9/ruby-33"}, slices.Sorted(maps.Keys(content))); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"ubi8/ruby-30", "ubi8/ruby-33", "ubi9/python-312", "ubi9/ruby-33"}, slices.Sorted(maps.Keys(content)))
 	for name, r := range content {
 		if len(r.Tags) != 1 || r.Tags["latest"] == "" {
 			t.Errorf("%s has the tags %v", name, r.Tags)
@@ -88,9 +86,7 @@ func TestSamples(t *testing.T) {
 			mirrortest.Refused(t, err, advice.Input, tc.refused)
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		images := 0
 		for _, img := range r.Plan.Images {
 			if img.Kind == plan.AdditionalImage {
@@ -115,9 +111,7 @@ func TestCatalogImageTemplate(t *testing.T) {
 		text := ""
 		for _, pkg := range []string{"kelp", "reed"} {
 			bundle, err := registrytest.BundleImage(pkg, "1.0.0-"+tag)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			name := pkg + ".v1.0.0-" + tag
 			text += `{"schema":"olm.package","name":"` + pkg + `","defaultChannel":"stable"}{"schema":"olm.channel","package":"` + pkg + `","name":"stable","entries":[{"name":"` + name + `"}]}` +
 				`{"schema":"olm.bundle","package":"` + pkg + `","name":"` + name + `","image":"` + s.Push("quay.io/org/"+pkg+"-bundle:"+tag, bundle) +
@@ -136,9 +130,7 @@ func TestCatalogImageTemplate(t *testing.T) {
 		t.Errorf("notes: %s", notes)
 	}
 	content := carried(s, s.Path("imageset.yaml"))
-	if diff := cmp.Diff([]string{"v1.33.5", "v4.20"}, slices.Sorted(maps.Keys(content["org/index"].Tags))); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"v1.33.5", "v4.20"}, slices.Sorted(maps.Keys(content["org/index"].Tags)))
 	if content["org/reed-bundle"].Name != "" || len(content["org/kelp-bundle"].Manifests) != 2 {
 		t.Errorf("other bundles than those that were selected: %v", content)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/state"
@@ -24,18 +25,14 @@ func TestClustersOfPlan(t *testing.T) {
 	cfg.Mirror.Operators = []imageset.Operator{op}
 	op.Installed = append(op.Installed, wren, kite)
 	text, err := json.Marshal(op)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	p := &plan.Plan{Name: "ops", Catalogs: []plan.Catalog{{Source: op.Catalog, Selection: text}}}
 	kiteOf := func(olm string) state.ClusterOperator {
 		return state.ClusterOperator{Package: "kite", Bundle: "kite.v1.0.0", Version: "1.0.0", Channel: "stable", OLM: olm}
 	}
 	wrenOf := state.ClusterOperator{Package: "wren", Version: "2.0.0"}
 	old, err := clustersAfter(p, nil, &state.Clusters{Releases: []state.ClusterRelease{{Version: "4.20.1"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := &state.Clusters{Operators: []state.ClusterOperator{kiteOf(""), wrenOf}, Releases: []state.ClusterRelease{{Version: "4.20.1"}}}
 	if diff := cmp.Diff(want, old); diff != "" {
 		t.Errorf("of a plan alone: %s", diff)
@@ -43,9 +40,7 @@ func TestClustersOfPlan(t *testing.T) {
 	selected := &selection.Selected{Config: cfg, Clusters: []installed.Operator{installed.Of(kite, graph.V1)}, Releases: []installed.ClusterVersion{{Version: "4.20.2", Channel: "stable-4.20"}}}
 	selected.Recorded.Operators = []state.ClusterOperator{wrenOf}
 	got, err := clustersAfter(p, selected, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want = &state.Clusters{Operators: []state.ClusterOperator{wrenOf, kiteOf(state.OLMV1)}, Releases: []state.ClusterRelease{{Version: "4.20.2", Channel: "stable-4.20"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("of a configuration: %s", diff)

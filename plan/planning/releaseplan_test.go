@@ -6,6 +6,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -25,9 +26,7 @@ func TestLoadReleasePlan(t *testing.T) {
 	load := func(where string, p *plan.Plan, trust updates.ReleaseTrust) error {
 		t.Helper()
 		session, err := workspace.OpenSession(s.NewEnv(), where)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		defer session.Release()
 		_, err = planning.LoadPlan(t.Context(), session, p, trust)
 		return err
@@ -49,9 +48,7 @@ func TestLoadReleasePlan(t *testing.T) {
 
 	payload := p.Payload("4.20.2-x86_64")
 	invalid, err := p.Releases.Keys.SignInvalid(payload.Repository+":"+payload.Name, payload.Digest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for words, body := range map[string][]byte{"invalid signature": invalid, "signs another image": p.Releases.Signature(p.Payload("4.20.1-x86_64").Digest)} {
 		altered := *made
 		altered.Releases = []plan.Release{made.Releases[0]}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 )
 
@@ -30,9 +31,7 @@ func TestKeysVerify(t *testing.T) {
 	configMap := func(data map[string]string) Keys {
 		t.Helper()
 		text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": data})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return text
 	}
 	first, second := string(keys[0].OpenPGP), string(keys[1].OpenPGP)

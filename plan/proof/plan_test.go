@@ -7,6 +7,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
 )
@@ -22,9 +23,7 @@ func testPlans(t *testing.T, all *site) {
 	strange := func(name string) []byte { return all.strange(t, digestOf(name)) }
 	// Either key may have signed what is mirrored, as with --release-key.
 	either, err := gpg.ParseKeyring("either.asc", slices.Concat(all.fixture.Keys.OpenPGP, all.stranger.OpenPGP))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	byEither := func(s *site) {
 		s.options.Keyrings = func(release.Product) ([]gpg.Keyring, error) { return []gpg.Keyring{either}, nil }
 	}
@@ -163,9 +162,7 @@ func testPlans(t *testing.T, all *site) {
 				test.change(s, &p)
 			}
 			c := s.check(t)
-			if err := c.Plan(t.Context(), p); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, c.Plan(t.Context(), p))
 			compare(t, c.Report(), test.hops, test.problems, test.notes)
 		})
 	}
@@ -215,9 +212,7 @@ func testLists(t *testing.T, all *site) {
 				test.change(s)
 			}
 			c := s.check(t)
-			if err := c.Plan(t.Context(), p); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, c.Plan(t.Context(), p))
 			compare(t, c.Report(), []string{test.hops}, test.problems, nil)
 		})
 	}
@@ -229,9 +224,7 @@ func testKeyless(t *testing.T, all *site) {
 	c := s.check(t)
 	p := s.plan("fast-4.20", release.DefaultArch, keyless, "4.19.2")
 	for range 2 { // as the workspace may have two plans
-		if err := c.Plan(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, c.Plan(t.Context(), p))
 	}
 	r := c.Report()
 	compare(t, r, []string{"4.18.2 4.19.2 yes", "4.18.2 4.19.2 yes"}, nil, []string{"release 4.18.2-x86_64 has no keys to verify updates with"})

@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/graphdata"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
@@ -26,9 +27,7 @@ func small(t *testing.T) *Mirror {
 	t.Helper()
 	u := releasetest.Small()
 	w, err := releasetest.New(u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	m := &Mirror{}
 	if m.Data, err = graphdata.Read(bytes.NewReader(w.GraphData())); err != nil {
 		t.Fatal(err)

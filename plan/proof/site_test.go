@@ -16,6 +16,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/graphdata"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -79,9 +80,7 @@ func newSite(t *testing.T, u releasetest.Definition) *site {
 	if err == nil {
 		err = w.Push(t.Context(), server.Client(), server.Host)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s := &site{fixture: w, configMaps: map[digest.Digest][]byte{}}
 	if s.stranger, err = releasetest.NewKeys(); err != nil {
 		t.Fatal(err)
@@ -90,14 +89,10 @@ func newSite(t *testing.T, u releasetest.Definition) *site {
 		t.Fatal(err)
 	}
 	s.client, err = remote.New(remote.Options{CertDirs: []string{}, Proxy: http.ProxyURL(nil), PlainHTTP: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(s.client.Close)
 	own, err := gpg.ParseKeyring("own.asc", w.Keys.OpenPGP)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s.options = Options{
 		Mirror: "docker://mirror.example.com", Releases: w.Payloads[0].Repository, Components: w.Payloads[0].Content, GraphData: server.Host + "/graph-image",
 		Jobs: 4, Now: time.Now(), Workspace: "work",
@@ -113,9 +108,7 @@ func newSite(t *testing.T, u releasetest.Definition) *site {
 func (s *site) strange(t *testing.T, d digest.Digest) []byte {
 	t.Helper()
 	body, err := s.stranger.Sign("example.com/r:4.20.2", d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return body
 }
 
@@ -134,9 +127,7 @@ func (s *site) check(t *testing.T) *Check {
 	t.Helper()
 	s.options.ConfigMap = s.configMap
 	c, err := Open(t.Context(), s, s.options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	c.mirror.Data = s.data
 	return c
 }
@@ -157,9 +148,7 @@ func (s *site) configMap(d digest.Digest) (string, []byte, error) {
 func configMap(t *testing.T, d digest.Digest, signatures ...[]byte) []byte {
 	t.Helper()
 	files, err := resources.BuildPlatform(resources.Platform{Signatures: []resources.Signed{{Digest: d, Signatures: signatures}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return files[0].Text
 }
 

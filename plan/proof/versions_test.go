@@ -10,6 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -107,9 +108,7 @@ func testVersions(t *testing.T, all *site) {
 			for v := range strings.FieldsSeq(test.from) {
 				from = append(from, semver.MustParse(v))
 			}
-			if err := c.Versions(t.Context(), from, semver.MustParse(test.to), test.channel, arch); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, c.Versions(t.Context(), from, semver.MustParse(test.to), test.channel, arch))
 			compare(t, c.Report(), test.hops, test.problems, test.notes)
 		})
 	}
@@ -181,9 +180,7 @@ func TestHopsAreCountedOnce(t *testing.T) {
 	}}
 	merged := broken
 	merged.Risks = offered.Risks
-	if diff := cmp.Diff([]ChannelHop{{"eus-4.20", "amd64", ok}, {"eus-4.20", "amd64", merged}, {"eus-4.20", "multi", ok}}, r.Hops()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []ChannelHop{{"eus-4.20", "amd64", ok}, {"eus-4.20", "amd64", merged}, {"eus-4.20", "multi", ok}}, r.Hops())
 	if hops, impossible, _ := r.Count(); hops != 3 || impossible != 1 {
 		t.Errorf("%d hops, %d of them are not possible", hops, impossible)
 	}

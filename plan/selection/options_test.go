@@ -8,6 +8,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/plan/selection"
@@ -58,9 +59,7 @@ func TestLoadConfig(t *testing.T) {
 	s := &selection.Selection{Config: "edge.yaml", Text: []byte(text), Dependencies: true, CompleteRelatedImages: true, PlatformsMode: "rewrite"}
 	for range 2 {
 		got, err := s.LoadConfig(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if op := got.Config.Mirror.Operators[0]; !op.Dependencies || op.RelatedImages != "complete" {
 			t.Errorf("%+v", op)
 		}

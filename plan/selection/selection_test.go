@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
@@ -27,18 +28,12 @@ mirror:
 func TestText(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "edge.yaml")
-	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, []byte(configuration), 0o600))
 	inFile, value := &selection.Selection{Config: file}, &selection.Selection{Config: file, Text: []byte(configuration)}
 	want, err := inFile.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got, err := value.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if diff := cmp.Diff(want.Config.Mirror.AdditionalImages, got.Config.Mirror.AdditionalImages); diff != "" || len(got.Config.Mirror.AdditionalImages) != 1 {
 		t.Errorf("%+v: %s", got.Config.Mirror.AdditionalImages, diff)
 	}
@@ -53,13 +48,9 @@ func TestValue(t *testing.T) {
 	made := imageset.Config{Mirror: imageset.Mirror{AdditionalImages: []imageset.Image{{Name: "registry.example.com/team/app:v1"}}}}
 	text, value := &selection.Selection{Config: "edge", Text: []byte(configuration)}, &selection.Selection{Config: "edge", Value: &made}
 	want, err := text.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got, err := value.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if diff := cmp.Diff(want.Config.Mirror, got.Config.Mirror, cmpopts.IgnoreTypes(imageset.Position{})); diff != "" {
 		t.Errorf("(-text +value):\n%s", diff)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestReadCompressedPlan checks that a compressed plan has the digest of its text, and that a damaged one is refused.
@@ -21,15 +22,11 @@ func TestReadCompressedPlan(t *testing.T) {
 	if _, err := z.Write(text); err != nil {
 		t.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, z.Close())
 	file := filepath.Join(t.TempDir(), "plan.json.gz")
 	write := func(text []byte) {
 		t.Helper()
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(file, text, 0o600))
 	}
 	for _, whole := range [][]byte{text, b.Bytes()} {
 		write(whole)

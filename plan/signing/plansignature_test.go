@@ -9,6 +9,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 	"github.com/gantry-mirror/gantry/pkg/site/keys"
@@ -23,9 +24,7 @@ func TestApprovePlan(t *testing.T) {
 	boss, fingerprint := s.SSHKey("boss", "")
 	other, _ := s.SSHKey("other", "")
 	p, err := plan.Read(strings.NewReader(`{"kind": "GantryPlan", "version": 1, "name": "small", "totals": {"images": 0, "manifests": 0, "blobs": 0, "bytes": 0}, "images": [], "manifests": [], "blobs": []}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	lock := s.Path("plan.json")
 	sum, err := signing.WritePlan(t.Context(), p, signing.PlanFile{Path: lock, SigningKey: s.Key(boss)})
 	if err != nil || sum != digest.FromString(s.Read("plan.json")) {

@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/planning"
 	"github.com/gantry-mirror/gantry/plan/selection"
@@ -139,9 +140,7 @@ func TestPlan(t *testing.T) {
 	mirrortest.Refused(t, err, advice.Partial)
 	counts(t, r.Verified, 2, 1, 2)
 	der, err := x509.MarshalPKIXPublicKey(s.key.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	name := fmt.Sprintf("key %x", sha256.Sum256(der))
 	if v := r.Verified; len(v.Signed) != 1 || v.Signed[0].Name != name || v.Signed[0].Images != 2 {
 		t.Errorf("%+v", v)
@@ -202,12 +201,8 @@ func TestPolicyRefused(t *testing.T) {
 	_, err := s.planned(isc, trust.ImageTrust{Policy: keyless})
 	mirrortest.Refused(t, err, advice.Input, "keyless.json: default: sigstoreSigned: /nonexistent/key.pub")
 	home := filepath.Join(s.Vars["HOME"], ".config", "containers")
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(home, "policy.json"), []byte(`{"default":[{"type":"reject"}]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.MkdirAll(home, 0o700))
+	fail.On(t, os.WriteFile(filepath.Join(home, "policy.json"), []byte(`{"default":[{"type":"reject"}]}`), 0o600))
 	if _, err := s.planned(isc, trust.ImageTrust{}); err != nil {
 		t.Error(err)
 	}
@@ -222,9 +217,7 @@ func TestCosign(t *testing.T) {
 	s := newSource(t)
 	policy := s.Write("keyless.json", `{"default":[{"type":"sigstoreSigned","fulcio":{"caPath":"/absent","oidcIssuer":"https://login.example.com","subjectEmail":"dev@example.com"},"rekorPublicKeyPath":"/absent"}]}`)
 	program := s.Write("cosign", "#!/bin/sh\necho \"$@\" >> "+s.Path("asked")+"\ncase \"$*\" in *unsigned*) echo 'Error: no matching signatures' >&2; exit 10;; esac\n")
-	if err := os.Chmod(program, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Chmod(program, 0o700))
 	r, err := s.planned(s.config("team/app", "team/unsigned"), trust.ImageTrust{Policy: policy, Cosign: program})
 	mirrortest.Refused(t, err, advice.Partial)
 	want := []trust.SignedImages{{Images: 1}}

@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -50,18 +51,12 @@ func (f *signedDigests) Sigstore(_ context.Context, img policy.Image) (*policy.A
 func TestJudgeIndex(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	text := `{"default":[{"type":"sigstoreSigned","keyPath":"k","signedIdentity":{"type":"matchRepository"}}]}`
 	of, err := policy.Parse("p", []byte(text), func(string) ([]byte, error) { return cosign.MarshalKey(key.Public()), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	ref, err := reference.Parse("quay.io/org/app:v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	index, one, two := digest.FromString("index"), digest.FromString("one"), digest.FromString("two")
 	for name, tc := range map[string]struct {
 		signed []digest.Digest
@@ -126,14 +121,10 @@ func TestJudgeRewrittenImage(t *testing.T) {
 		},
 	}
 	contents, err := p.Contents()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for want, sources := range map[digest.Digest]image.Reader{original: site.NewMirrorImages(nil), index: nil} {
 		all, err := (&judge{contents: contents, sources: sources}).collect(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		d := all.images[JudgedName("quay.io/org/app:v1", want)]
 		if d == nil || len(all.images) != 1 || all.built > 0 || len(d.leaves) != 1 || d.leaves[0] != one {
 			t.Errorf("judged %v, want %s", all.images, want)

@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -26,13 +27,9 @@ func TestOpenPGP(t *testing.T) {
 	t.Parallel()
 	s := &source{Site: mirrortest.New(t, registrytest.Options{})}
 	keys, err := releasetest.FixedKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	others, err := releasetest.NewKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s.signSimple(keys, "team/app", s.pushed("team/app"))
 	images := s.pushedIndex()
 	for _, child := range images {
@@ -40,9 +37,7 @@ func TestOpenPGP(t *testing.T) {
 	}
 	lookaside := httptest.NewServer(http.FileServer(http.Dir(s.Path("lookaside"))))
 	defer lookaside.Close()
-	if err := os.Mkdir(s.Path("registries.d"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Mkdir(s.Path("registries.d"), 0o700))
 	s.Write("registries.d/team.yaml", fmt.Sprintf("docker:\n  %s:\n    lookaside: %s\n", s.Source.Host, lookaside.URL))
 	signedBy := func(name string, keys *releasetest.Keys) trust.ImageTrust {
 		file := s.Write(name+".asc", string(keys.OpenPGP))
@@ -56,9 +51,7 @@ func TestOpenPGP(t *testing.T) {
 	_, err = s.planned(isc, distrusted)
 	mirrortest.Refused(t, err, advice.Mismatch, "none of 2 images is accepted", "not in keyring")
 	r, err := s.planned(isc, trusted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	counts(t, r.Verified, 2, 0, 0)
 	by := func(of trust.ImageTrust) func(*mirroring.Options) {
 		return func(o *mirroring.Options) { o.ImageTrust = of }
@@ -70,14 +63,10 @@ func TestOpenPGP(t *testing.T) {
 	lookaside.Close()
 
 	got, err := s.importing(disk, "ocp", trusted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	counts(t, got.Verified, 2, 0, 0)
 	v, err := s.verified(disk, "ocp", trusted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	counts(t, v.Verified, 2, 0, 0)
 	_, err = s.importing(disk, "wrong", distrusted)
 	mirrortest.Refused(t, err, advice.Mismatch, "none of 2 images is accepted", "not in keyring")
@@ -112,9 +101,7 @@ func TestBundles(t *testing.T) {
 	s := &source{Site: mirrortest.New(t, registrytest.Options{})}
 	isc := s.Operators("lantern")
 	all, err := s.planned(isc, trust.ImageTrust{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	key := signingKey(s.Site, "key.pub")
 	signingKey(s.Site, "other.pub")
 	repository, bundles := "", map[string]bool{}

@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -41,9 +42,7 @@ func (unreachable) Get(context.Context, string, string, int64) ([]byte, error) {
 func simplySigned(t *testing.T) (p *plan.Plan, of *policy.Policy, sign func(d digest.Digest) []byte) {
 	t.Helper()
 	keys, err := releasetest.FixedKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	const source = "quay.io/org/app:v1"
 	p = &plan.Plan{
 		Kind: plan.Kind, Version: plan.Version, Name: "p",
@@ -62,9 +61,7 @@ func simplySigned(t *testing.T) (p *plan.Plan, of *policy.Policy, sign func(d di
 	}
 	return p, of, func(d digest.Digest) []byte {
 		body, err := keys.Sign(source, d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return body
 	}
 }
@@ -73,13 +70,9 @@ func simplySigned(t *testing.T) (p *plan.Plan, of *policy.Policy, sign func(d di
 func judgeSimple(t *testing.T, of *policy.Policy, f policy.Finder, p *plan.Plan) (*judgement, *plan.Plan, error) {
 	t.Helper()
 	contents, err := p.Contents()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	found, err := (&judge{verifier: &policy.Verifier{Policy: of, Finder: f}, contents: contents}).judge(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	q, err := found.apply(p, of)
 	return found, q, err
 }
@@ -171,9 +164,7 @@ func TestRoomForSignatures(t *testing.T) {
 	recorder := newSignatureRecorder(storedSignatures{index: {body}})
 	recorder.room = 2*len(body) - 1
 	found, q, err := judgeSimple(t, of, recorder, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	q = recorder.record(q, found)
 	if len(q.Images[0].Signatures) != 1 || len(q.Images[1].Signatures) != 0 || len(q.Notes) != 1 || !strings.HasPrefix(q.Notes[0], "the OpenPGP signatures of 1 image are not carried: a plan has room for ") || q.Check() != nil {
 		t.Errorf("%+v, notes %q: %v", q.Images, q.Notes, q.Check())
@@ -192,9 +183,7 @@ func TestCarriedSignaturesOfTags(t *testing.T) {
 	carried := carriedSignatures(p)
 	for name, want := range map[string]string{"quay.io/org/app:v1": "1 true", "quay.io/org/app:v2": "0 false", "quay.io/org/other:v1": "0 false"} {
 		ref, err := reference.Parse(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		bodies, ok := carried(policy.Image{Reference: ref, Digest: d})
 		if got := fmt.Sprint(len(bodies), ok); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/planning"
@@ -44,9 +45,7 @@ func TestReal415(t *testing.T) {
 	}
 	s.Env = s.NewEnv()
 	keys, err := releasetest.FixedKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	other, vendor := s.Write("other.asc", string(keys.OpenPGP)), filepath.Join(shared, "releases/keys/redhat-release-key.asc")
 	at := releasetest.SignaturesPath + "/sha256=" + digest.Digest(payload).Encoded()
 	wrong := registrytest.Rule{Path: at, Action: registrytest.WrongBytes()}

@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
@@ -121,14 +122,10 @@ func TestSignatures(t *testing.T) {
 	s := newService(t)
 	p, keys := s.payload, s.releases.Keys
 	stranger, err := releasetest.NewKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	made := func(body []byte, err error) []byte {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return body
 	}
 	ref, other := p.Repository+":"+p.Name, s.releases.Payload("4.20.1-x86_64")

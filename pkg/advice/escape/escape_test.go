@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestJSON(t *testing.T) {
@@ -29,9 +31,7 @@ func FuzzJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		s = strings.ToValidUTF8(s, "")
 		text, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		escaped := JSON(text)
 		var back string
 		if err := json.Unmarshal(escaped, &back); err != nil || back != s || Contains(string(escaped)) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/delta"
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestCacheOfSites checks that a delta in the cache is not used for a site that does not have its bases: a layer that
@@ -28,9 +29,7 @@ func TestCacheOfSites(t *testing.T) {
 		o.Lookup = site
 		c.Source = "src"
 		made, err := Make(t.Context(), []Change{c}, source, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		made.Close()
 		return made
 	}
@@ -92,9 +91,7 @@ func TestReasonAgain(t *testing.T) {
 					tc.change(t, &o)
 				}
 				made, err := Make(t.Context(), []Change{c}, reads, o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				made.Close()
 				want := SavesLittle
 				if run == 1 {

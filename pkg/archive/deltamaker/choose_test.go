@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -47,9 +48,7 @@ func TestChanges(t *testing.T) {
 	p := planOf(t, now, []ocispec.Descriptor{blob("config now", 3000), rhel, blob("small 2", 5*k), blob("extra 2", 110<<10)})
 	c := &Chooser{Plan: p, Site: site, Source: source, IsNew: func(d digest.Digest) bool { return d != rhel.Digest }}
 	changes, err := c.Changes(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	names := map[digest.Digest]string{}
 	for _, n := range []string{"rhel", "small 1", "small 2", "large 1", "extra 1", "extra 2"} {
 		names[digest.FromString(n)] = n
@@ -84,9 +83,7 @@ func TestOldIndex(t *testing.T) {
 	child := source.image(blob("config", 3000), blob("layer 1", 50<<10))
 	child.MediaType = ocispec.MediaTypeImageManifest
 	raw, err := json.Marshal(ocispec.Index{MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{child}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	index := source.add(raw)
 	now := source.image(blob("config now", 3000), blob("layer 2", 50<<10))
 	site := &state.Receipt{Repositories: []state.Repository{{

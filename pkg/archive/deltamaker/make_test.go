@@ -22,6 +22,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/delta"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
@@ -91,17 +92,13 @@ func layer(t *testing.T, files map[string][]byte) []byte {
 	w := tar.NewWriter(z)
 	for _, name := range []string{"a", "b", "c", "d"} {
 		if raw, ok := files[name]; ok {
-			if err := w.WriteHeader(&tar.Header{Name: "dir/" + name, Mode: 0o644, Size: int64(len(raw))}); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, w.WriteHeader(&tar.Header{Name: "dir/" + name, Mode: 0o644, Size: int64(len(raw))}))
 			if _, err := w.Write(raw); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := errors.Join(w.Close(), z.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Close(), z.Close()))
 	return b.Bytes()
 }
 
@@ -147,9 +144,7 @@ func TestMake(t *testing.T) {
 				c.Candidates = append(c.Candidates, candidate(base))
 			}
 			made, err := Make(t.Context(), []Change{c}, local, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			defer made.Close()
 			if tc.want != "" {
 				if made.Whole[tc.want] != (Amount{1, tc.blob.Size}) || len(made.Deltas) > 0 {
@@ -176,14 +171,10 @@ func TestMake(t *testing.T) {
 func readAll(t *testing.T, d *archive.CarriedDelta) []byte {
 	t.Helper()
 	f, err := d.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer f.Close()
 	raw, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return raw
 }
 
@@ -201,9 +192,7 @@ func TestCache(t *testing.T) {
 		t.Helper()
 		clear(source.reads)
 		made, err := Make(t.Context(), changes, source, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if len(made.Deltas) != 1 || made.Whole[SavesLittle].Blobs != 1 {
 			t.Fatalf("%+v", made)
 		}
@@ -219,9 +208,7 @@ func TestCache(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%v, %v", files, err)
 	}
-	if err := os.WriteFile(files[0], append([]byte("x"), first[1:]...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(files[0], append([]byte("x"), first[1:]...), 0o600))
 	if healed := run(); healed.Cached != 0 || !bytes.Equal(readAll(t, &healed.Deltas[0]), first) {
 		t.Error("a damaged delta was used")
 	}
@@ -240,16 +227,12 @@ func TestKept(t *testing.T) {
 	old := source.add(layer(t, map[string][]byte{"a": text(1, 100<<10, 1)}))
 	other := source.add(layer(t, map[string][]byte{"b": text(9, 100<<10, 2)}))
 	made, err := Make(t.Context(), []Change{{Blob: other, Source: "src", Candidates: []Candidate{candidate(old)}}}, source, Options{Cache: t.TempDir(), Time: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer made.Close()
 	kept := made.Source(source)
 	for _, offset := range []int64{0, 1000, other.Size} {
 		body, err := kept.Blob(t.Context(), "src", other, offset)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		raw, err := io.ReadAll(body)
 		if err := errors.Join(err, body.Close()); err != nil || !bytes.Equal(raw, source.content[other.Digest][offset:]) {
 			t.Errorf("from %d: %d bytes, %v", offset, len(raw), err)

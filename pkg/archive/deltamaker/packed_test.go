@@ -22,6 +22,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/delta/deltareader"
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // phrases returns words, many of them several times, so that the levels of a compressor differ. Some depend on the month.
@@ -47,13 +48,9 @@ func jar(t *testing.T, month int) []byte {
 		if err == nil {
 			_, err = part.Write(phrases(uint64(20+i), 100<<10, month))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	return b.Bytes()
 }
 
@@ -67,9 +64,7 @@ func program(t *testing.T, month int) []byte {
 	if err == nil {
 		_, err = z.Write(content)
 	}
-	if err := errors.Join(err, z.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(err, z.Close()))
 	names := "\x00.debug_info\x00"
 	file := make([]byte, 64)
 	copy(file, "\x7fELF\x02\x01\x01")
@@ -116,9 +111,7 @@ func TestPacked(t *testing.T) {
 			t.Parallel()
 			o := Options{Cache: t.TempDir(), Temp: t.TempDir(), Time: time.Hour, Compressors: tc.compressors}
 			made, err := Make(t.Context(), []Change{{Blob: now, Source: "src", Candidates: []Candidate{candidate(old)}}}, source, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			defer made.Close()
 			same := slices.EqualFunc(made.Requires, tc.require, strings.HasPrefix)
 			if len(made.Deltas) != 1 || made.Carried < tc.least || made.Carried > tc.most || !same {
@@ -147,9 +140,7 @@ func rebuild(t *testing.T, source *memory, open func(ctx context.Context) (io.Re
 			return source.Blob(ctx, "src", ocispec.Descriptor{Digest: d, Size: old.Size}, 0)
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got, err := io.ReadAll(body)
 	if err := errors.Join(err, body.Close()); err != nil || !bytes.Equal(got, source.content[now.Digest]) {
 		t.Errorf("%d bytes, %v", len(got), err)

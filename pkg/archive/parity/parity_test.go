@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A memoryFile is a file in memory that can be written at any offset.
@@ -49,9 +51,7 @@ func newFixture(t testing.TB, rnd *rand.Rand, parities int, sizes ...int64) *fix
 		to = append(to, f.parity[len(f.parity)-1])
 	}
 	var read, want int64
-	if err := Encode(t.Context(), f.l, data, to, func(n int64) { read += n }); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, Encode(t.Context(), f.l, data, to, func(n int64) { read += n }))
 	for _, n := range sizes {
 		want += n
 	}
@@ -113,9 +113,7 @@ func (f *fixture) rebuild(t *testing.T, r *Recovery, data [][]byte) {
 			to[i] = &memoryFile{}
 		}
 	}
-	if err := r.Rebuild(t.Context(), to, nil); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, r.Rebuild(t.Context(), to, nil))
 	for i := range f.data {
 		got := data[i]
 		if to[i] != nil {
@@ -185,9 +183,7 @@ func TestRebuild(t *testing.T) {
 			}
 		}
 		r, err := f.recovery(t, data, parity)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		gotBlocks, gotShards := r.Lost()
 		if gotBlocks != wantBlocks || gotShards != wantShards {
 			t.Errorf("%d shards, %d parity files: %d blocks are lost and %d shards too few, want %d and %d", n, m, gotBlocks, gotShards, wantBlocks, wantShards)
@@ -342,9 +338,7 @@ func FuzzReadHead(f *testing.F) {
 	l := Layout{Set: digest.FromString("set"), Sizes: []int64{minBlock + 1, 100}}
 	to := &memoryFile{}
 	data := []io.ReaderAt{bytes.NewReader(make([]byte, minBlock+1)), bytes.NewReader(make([]byte, 100))}
-	if err := Encode(f.Context(), l, data, []io.WriterAt{to}, nil); err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, Encode(f.Context(), l, data, []io.WriterAt{to}, nil))
 	f.Add(to.b[:l.headSize()])
 	f.Add([]byte(`{"kind":"GantryParity","version":1}` + "\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -361,13 +355,9 @@ func FuzzReadHead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := r.Examine(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, r.Examine(t.Context(), nil))
 		if blocks, _ := r.Lost(); blocks == 0 {
-			if err := r.Rebuild(t.Context(), map[int]io.WriterAt{0: &memoryFile{}}, nil); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, r.Rebuild(t.Context(), map[int]io.WriterAt{0: &memoryFile{}}, nil))
 		}
 	})
 }

@@ -6,23 +6,18 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/author"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestPackage(t *testing.T) {
 	svg := "<?xml version='1.0'?><!-- a --><svg xmlns='http://www.w3.org/2000/svg'/>"
 	m, err := author.Package(author.PackageText{Name: "kelp", DefaultChannel: "stable", Description: "# Kelp\n\nA <b> & c.\n", Icon: []byte(svg)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := `{"schema":"olm.package","name":"kelp","defaultChannel":"stable","icon":{"base64data":"` +
 		base64.StdEncoding.EncodeToString([]byte(svg)) + `","mediatype":"image/svg+xml"},"description":"# Kelp\n\nA <b> & c.\n"}`
-	if diff := cmp.Diff(want, string(m.Raw)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, string(m.Raw))
 	c, err := catalog.New([]*catalog.Meta{m})
 	if err != nil || c.Package("kelp").DefaultChannel != "stable" {
 		t.Errorf("read as %+v, %v", c, err)
@@ -67,9 +62,7 @@ const plainPackage = `
 func read(t *testing.T, text string) *catalog.Package {
 	t.Helper()
 	c, err := catalog.Read(t.Context(), fstest.MapFS{"f": {Data: []byte(text)}}, catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c.Package("a")
 }
 
@@ -91,16 +84,12 @@ func TestDeprecate(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before, after, err := author.Deprecate(read(t, plainPackage+tc.there), tc.target, tc.message)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			got := ""
 			if after != nil {
 				got = string(after.Raw)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, tc.want, got)
 			if (before == nil) != (tc.there == "") {
 				t.Errorf("it replaces %v", before)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // Any files are either an error, or rendered as an object that a catalog accepts, with the same
@@ -15,9 +16,7 @@ func FuzzRead(f *testing.F) {
 		var texts [4][]byte
 		for i, pattern := range []string{"metadata/annotations.*", "metadata/needs.yml", "manifests/*[vn].*", "manifests/crd.yaml"} {
 			names, err := filepath.Glob(filepath.Join("testdata", dir, pattern))
-			if err != nil {
-				f.Fatal(err)
-			}
+			fail.On(f, err)
 			for _, name := range names {
 				if texts[i], err = os.ReadFile(name); err != nil {
 					f.Fatal(err)
@@ -43,9 +42,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		objects, err := b.Meta("quay.io/a/b:v1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		got := decoded(t, objects)
 		if got.Name != b.Name || got.VersionErr != nil || got.Version.String() != b.Version || got.Release != b.Release {
 			t.Fatalf("read %s %s-%s, rendered %s %s-%s, %v", b.Name, b.Version, b.Release, got.Name, got.Version, got.Release, got.VersionErr)
@@ -55,9 +52,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("encoded as %s, then as %s, %v", objects.Raw, again.Raw, err)
 		}
 		migrated, err := bundle.Migrate(objects)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, p := range decoded(t, migrated).Properties {
 			if p.Type == "olm.bundle.object" {
 				t.Fatalf("%s still has manifests", migrated.Raw)

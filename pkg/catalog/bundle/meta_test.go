@@ -12,6 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -19,9 +20,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // The golden files are the objects, indented.
 func TestMeta(t *testing.T) {
 	b, err := bundle.Read(os.DirFS("testdata/tidewater"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for name, tc := range map[string]struct {
 		image   string
 		migrate bool
@@ -35,27 +34,19 @@ func TestMeta(t *testing.T) {
 			if err == nil && tc.migrate {
 				m, err = bundle.Migrate(m)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if m.Schema != "olm.bundle" || m.Package != "tidewater" || m.Name != "tidewater.v1.2.0" {
 				t.Errorf("got %s %s %s", m.Schema, m.Package, m.Name)
 			}
 			var text bytes.Buffer
-			if err := json.Indent(&text, m.Raw, "", "  "); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, json.Indent(&text, m.Raw, "", "  "))
 			text.WriteByte('\n')
 			golden := filepath.Join("testdata", "golden", name+".json")
 			if *update {
-				if err := os.WriteFile(golden, text.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, os.WriteFile(golden, text.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if diff := cmp.Diff(string(want), text.String()); diff != "" {
 				t.Errorf("object (-want +got):\n%s", diff)
 			}
@@ -65,20 +56,14 @@ func TestMeta(t *testing.T) {
 
 func TestMigrate(t *testing.T) {
 	b, err := bundle.Read(os.DirFS("testdata/tidewater"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	meta := func(image string) *catalog.Meta {
 		m, err := b.Meta(image)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return m
 	}
 	excerpt, err := bundle.Migrate(meta(tidewaterImage))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for name, m := range map[string]*catalog.Meta{
 		"migrated before":  excerpt,
 		"without an image": meta(""),
@@ -98,9 +83,7 @@ func TestMigrate(t *testing.T) {
 		m, err := bundle.Encode(&catalog.Bundle{Package: "a", Name: "a.v1", Image: "q.io/a:v1", Properties: []catalog.Property{
 			{Type: "olm.bundle.object", Value: []byte(value)},
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if _, err = bundle.Migrate(m); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", value, err, want)
 		}
@@ -119,9 +102,7 @@ func TestEncode(t *testing.T) {
 		},
 		RelatedImages: []catalog.RelatedImage{{Image: "b"}, {Name: "y", Image: "a"}, {Name: "x", Image: "a"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := `{"schema":"olm.bundle","name":"a.v1","package":"a","image":"q.io/a:v1","properties":[` +
 		`{"type":"olm.package","value":{"packageName":"a","version":"1.0.0"}},` +
 		`{"type":"z","value":">é"},{"type":"z","value":12345678901234567890},` +

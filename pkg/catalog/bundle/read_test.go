@@ -14,15 +14,14 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 const tidewaterImage = "quay.io/harbour/tidewater-bundle:v1.2.0"
 
 func TestRead(t *testing.T) {
 	b, err := bundle.Read(os.DirFS("testdata/tidewater"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := &bundle.Bundle{
 		Name:    "tidewater.v1.2.0",
 		Package: "tidewater",
@@ -243,9 +242,7 @@ func TestReadTakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := render(with(small(), change), "quay.io/l/b:v1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			want := `{"schema":"olm.bundle","name":"lantern.v0.1.0","package":"lantern","image":"quay.io/l/b:v1",` +
 				`"properties":[{"type":"olm.package","value":{"packageName":"lantern","version":"0.1.0"}},` +
 				`{"type":"olm.csv.metadata","value":{"apiServiceDefinitions":{},"crdDescriptions":{},"provider":{}}}],` +
@@ -271,9 +268,7 @@ spec:
 		"manifests/two.yaml":  "kind: Service\n---\nkind: Secret\n",
 		"manifests/list.yaml": "- kind: Service\n",
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := []string{
 		"manifests/list.yaml:1: the file is not a Kubernetes object and is ignored",
 		"manifests/two.yaml:1: only the first document of the file is used; put each object into its own file",
@@ -298,16 +293,12 @@ metadata:
 spec: {version: 0.1.0}
 `,
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if b.Version != "0.1.1" || b.Release != "2" {
 		t.Errorf("got version %s, release %s", b.Version, b.Release)
 	}
 	m, err := b.Meta("quay.io/l/b:v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got := decoded(t, m)
 	if got.VersionErr != nil || got.Version.String() != "0.1.1" || got.Release != "2" {
 		t.Errorf("got %s-%s, %v", got.Version, got.Release, got.VersionErr)
@@ -318,9 +309,7 @@ spec: {version: 0.1.0}
 func decoded(t testing.TB, m *catalog.Meta) *catalog.Bundle {
 	t.Helper()
 	c, err := catalog.New([]*catalog.Meta{m})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	b := c.Package(m.Package).Bundle(m.Name)
 	if b == nil {
 		t.Fatalf("missing bundle %s in %s", m.Name, path.Join(c.Names...))

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/crdsafety"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // definition is a CustomResourceDefinition with one version. %s is the schema of spec.size.
@@ -35,9 +36,7 @@ spec:
 func read(t *testing.T, text string) *crdsafety.CRD {
 	t.Helper()
 	c, err := crdsafety.Read([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 
@@ -176,9 +175,7 @@ func TestOld(t *testing.T) {
 		`type|v1: type was added: "object"`,
 		"removedField|v1: a: the field was removed",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 }
 
 func TestReadErrors(t *testing.T) {

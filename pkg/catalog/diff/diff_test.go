@@ -11,15 +11,14 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/diff"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // read reads a catalog of one file.
 func read(t testing.TB, text string) *catalog.Catalog {
 	t.Helper()
 	c, err := catalog.Read(t.Context(), fstest.MapFS{"catalog.yaml": {Data: []byte(text)}}, catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 
@@ -255,17 +254,13 @@ func TestWriteText(t *testing.T) {
 + package zoo: 0 channels, 1 bundle
 `
 	var got strings.Builder
-	if err := d.WriteText(&got, 0); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, d.WriteText(&got, 0))
 	if d := cmp.Diff(want, got.String()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 
 	got.Reset()
-	if err := d.WriteText(&got, 2); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, d.WriteText(&got, 2))
 	first := strings.Join(strings.SplitAfter(want, "\n")[:2], "")
 	if d := cmp.Diff(first+"and 15 more lines\n", got.String()); d != "" {
 		t.Errorf("two lines (-want +got):\n%s", d)
@@ -286,9 +281,7 @@ func TestWriteTextOfHostileNames(t *testing.T) {
 	t.Parallel()
 	d := diff.Compare(&catalog.Catalog{}, read(t, `{"schema": "x", "name": "a\u001b[2J\nb`+strings.Repeat("c", 1000)+`"}`))
 	var got strings.Builder
-	if err := d.WriteText(&got, 10); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, d.WriteText(&got, 10))
 	if strings.ContainsAny(got.String(), "\x1b") || strings.Count(got.String(), "\n") != 1 || len(got.String()) > 500 {
 		t.Errorf("got %q", got.String())
 	}
@@ -336,9 +329,7 @@ func TestEmptyJSON(t *testing.T) {
 		t.Errorf("a catalog differs from itself: %+v", d)
 	}
 	got, err := json.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if want := `{"packages":[],"channels":[],"bundles":[],"edges":[],"deprecations":[],"others":[]}`; string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/diff"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // object is an object of a catalog before it is written.
@@ -89,9 +90,7 @@ func build(t testing.TB, objects []object) *catalog.Catalog {
 	metas := make([]*catalog.Meta, len(objects))
 	for i, o := range objects {
 		raw, err := json.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		m := &catalog.Meta{Raw: raw}
 		m.Schema, _ = o["schema"].(string)
 		m.Package, _ = o["package"].(string)
@@ -102,9 +101,7 @@ func build(t testing.TB, objects []object) *catalog.Catalog {
 		metas[i] = m
 	}
 	c, err := catalog.New(metas)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 
@@ -113,17 +110,13 @@ func build(t testing.TB, objects []object) *catalog.Catalog {
 func rewritten(t testing.TB, c *catalog.Catalog) *catalog.Catalog {
 	t.Helper()
 	files, err := catalog.Files(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var metas []*catalog.Meta
 	for _, f := range files {
 		for _, m := range f.Metas {
 			copied := *m
 			var members map[string]json.RawMessage
-			if err := json.Unmarshal(m.Raw, &members); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, json.Unmarshal(m.Raw, &members))
 			for name, value := range members {
 				var list []json.RawMessage
 				if json.Unmarshal(value, &list) != nil {
@@ -141,9 +134,7 @@ func rewritten(t testing.TB, c *catalog.Catalog) *catalog.Catalog {
 		}
 	}
 	same, err := catalog.New(metas)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return same
 }
 

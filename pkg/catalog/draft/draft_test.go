@@ -5,11 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/draft"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -59,9 +58,7 @@ func list(objects ...string) string {
 func read(t *testing.T, objects ...string) *installed.Cluster {
 	t.Helper()
 	c, err := installed.ReadCluster("cluster.json", strings.NewReader(list(objects...)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 
@@ -165,16 +162,10 @@ func TestFromCluster(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d, err := draft.FromCluster(read(t, test.objects...), test.options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			text, err := d.Config.YAML(d.Comments)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, string(text)); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, test.want, string(text))
 			if _, err := imageset.Parse("imageset.yaml", text); err != nil {
 				t.Error(err)
 			}
@@ -219,13 +210,9 @@ func TestFromMirror(t *testing.T) {
 	}
 	for pinned, limits := range map[bool][2]string{false: {"      shortestPath: true\n", "      shortestPath: true\n"}, true: {"      maxVersion: 4.9.3\n", "      maxVersion: 4.18.10\n      shortestPath: true\n"}} {
 		d, err := draft.FromMirror(m, draft.Options{Pinned: pinned})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		text, err := d.Config.YAML(d.Comments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		want := header + fmt.Sprintf(`  platform:
     graph: true
     channels:
@@ -239,9 +226,7 @@ func TestFromMirror(t *testing.T) {
   # In the mirror: mirror.example.com:5000/ocp/redhat/redhat-operator-index:v4.18
   - catalog: registry.redhat.io/redhat/redhat-operator-index:v4.18
 `, limits[0], limits[1])
-		if diff := cmp.Diff(want, string(text)); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, want, string(text))
 		if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "tools/cli") {
 			t.Errorf("notes: %q", d.Notes)
 		}
@@ -255,9 +240,7 @@ func TestFromMirror(t *testing.T) {
 		t.Errorf("an unknown source: %v", err)
 	}
 	d, err := draft.FromMirror(m, draft.Options{Catalogs: map[string]string{"my/index": "quay.io/org/index:v1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if o := d.Config.Mirror.Operators[0]; o.Catalog != "quay.io/org/index:v1" || o.TargetCatalog != "my/index" {
 		t.Errorf("a given source: %+v", o)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func property(kind, value string) catalog.Property {
@@ -66,12 +67,8 @@ func TestOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := excerpt.Of(&catalog.Bundle{Name: "a.v1", Properties: test.properties})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, test.want, got)
 		})
 	}
 }
@@ -108,9 +105,7 @@ func FuzzOf(f *testing.F) {
 		}
 		b.Properties = append(b.Properties, b.Properties...)
 		twice, err := excerpt.Of(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if twice.CSV != got.CSV || twice.MinKube != got.MinKube || !cmp.Equal(twice.InstallModes, got.InstallModes) {
 			t.Errorf("read twice, the results differ: %+v, %+v", got, twice)
 		}

@@ -4,10 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestSchemas(t *testing.T) {
@@ -39,12 +38,8 @@ func TestSchemas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := excerpt.Schemas(&catalog.Bundle{Properties: []catalog.Property{object(csv), object(head + test.spec)}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, test.want, got)
 		})
 	}
 	got, err := excerpt.Schemas(&catalog.Bundle{Properties: []catalog.Property{object(head + `"versions":[{"name":"v1","schema":{"openAPIV3Schema":` + deep + `}}]}}`)}})

@@ -9,6 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // Resolve and package graph, written independently, choose the same update of each bundle.
@@ -23,9 +24,7 @@ func TestAgreesWithGraph(t *testing.T) {
 			break
 		}
 		c, err := catalog.Read(t.Context(), os.DirFS(filepath.Join(folder, name)), catalog.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		catalogs[name] = c
 	}
 	for name, c := range catalogs {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 const manifests = `apiVersion: v1
@@ -71,9 +72,7 @@ items:
 func TestRead(t *testing.T) {
 	t.Parallel()
 	extensions, catalogs, err := extension.Read("m.yaml", strings.NewReader(manifests))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	wantExtensions := []extension.Extension{{
 		Name: "argocd", Package: "argocd-operator", Channels: []string{"alpha", "1.1.x"}, Version: ">=0.6.0 <1.0.0 || ^2",
 		Selector: extension.Selector{
@@ -87,16 +86,12 @@ func TestRead(t *testing.T) {
 		Installed: &extension.Installed{Name: "argocd-operator.v0.6.0", Version: "0.6.0"},
 		File:      "m.yaml", Line: 5,
 	}}
-	if diff := cmp.Diff(wantExtensions, extensions); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, wantExtensions, extensions)
 	wantCatalogs := []extension.Catalog{{
 		Name: "operatorhubio", Labels: map[string]string{"example.com/support": "true-ish", "tier": ""},
 		Priority: -5, Unavailable: true, Ref: "quay.io/operatorhubio/catalog:latest", File: "m.yaml", Line: 44,
 	}}
-	if diff := cmp.Diff(wantCatalogs, catalogs); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, wantCatalogs, catalogs)
 }
 
 // with returns a ClusterExtension with more lines in spec.source.catalog, after the package name.
@@ -188,9 +183,7 @@ func FuzzRead(f *testing.F) {
 				written = with(fmt.Sprintf("channels: [%s]", quoted(e.Channels)))
 			}
 			again, _, err := extension.Read("f", strings.NewReader(written))
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if again[0].Version != e.Version || !cmp.Equal(again[0].Channels, e.Channels) {
 				t.Errorf("read again, got %+v, want %+v", again[0], e)
 			}

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // content returns a catalog of the package "p". Lines are channels with their bundles, as
@@ -39,13 +38,9 @@ func content(t *testing.T, lines ...string) *catalog.Catalog {
 		fmt.Fprintf(&text, `{"schema":"olm.channel","package":"p","name":%q,"entries":[%s]}`, channel, strings.Join(list, ","))
 	}
 	r := catalog.NewReader(catalog.Options{})
-	if err := r.File("c.json", strings.NewReader(text.String())); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, r.File("c.json", strings.NewReader(text.String())))
 	c, err := r.Catalog()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 
@@ -158,9 +153,7 @@ func TestResolution(t *testing.T) {
 	e := extension.Extension{Package: "p", Channels: []string{"stable"}, Installed: &extension.Installed{Name: "p.v1.1.0", Version: "1.1.0"}}
 	catalogs := []extension.Catalog{{Name: "two", Content: content(t, candidate)}, {Name: "one", Content: c}}
 	got, err := extension.Resolve(e, catalogs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := extension.Resolution{
 		Catalog: "one", Bundle: "p.v1.2.0", Version: "1.2.0",
 		Deprecated: []string{"package p: gone ", "channel stable: gone stable", "bundle p.v1.2.0: gone p.v1.2.0"},
@@ -170,9 +163,7 @@ func TestResolution(t *testing.T) {
 		},
 		Explanation: "it is the highest version of 2 bundles in channel stable, that are p.v1.1.0 or an update of it; all of them are deprecated",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 }
 
 func TestReview(t *testing.T) {
@@ -199,9 +190,7 @@ func TestReview(t *testing.T) {
 		{Reason: extension.Dependency, Bundles: []string{"p.2.0.0"}, Message: "package p: bundle p.2.0.0 declares a dependency (olm.constraint), which OLM v1 does not support"},
 		{Reason: extension.NoExcerpt, Bundles: []string{"p.0.1.0"}, Message: "package p: bundle p.0.1.0 has no ClusterServiceVersion in the catalog (neither olm.csv.metadata nor in olm.bundle.object): consoles do not show it, and it is unknown whether OLM v1 accepts it"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 }
 
 // With a watchNamespace, bundles that can watch a single namespace are not refused.
@@ -212,9 +201,7 @@ func TestWatchNamespace(t *testing.T) {
 			{"type":"olm.package","value":{"packageName":"p","version":"1.0.0"}},
 			{"type":"olm.csv.metadata","value":{"installModes":[{"type":%q,"supported":true}]}}]}`, mode))
 		got, err := extension.Resolve(extension.Extension{Package: "p", WatchNamespace: "here"}, []extension.Catalog{{Content: c}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if len(got.Refusals) != refused {
 			t.Errorf("%s: refusals %v, want %d", mode, got.Refusals, refused)
 		}

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -243,12 +242,8 @@ hung, default alpha
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			result, err := Apply(c, tc.op)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(strings.TrimPrefix(tc.want, "\n"), summary(result)); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, strings.TrimPrefix(tc.want, "\n"), summary(result))
 		})
 	}
 }
@@ -256,9 +251,7 @@ hung, default alpha
 func TestApplyUnchanged(t *testing.T) {
 	c := read(t, "testdata/catalog")
 	result, err := Apply(c, imageset.Operator{Catalog: "c", Full: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if !result.Unchanged || result.Catalog != c || len(result.Notes) > 0 {
 		t.Errorf("the catalog was changed: %+v", result)
 	}
@@ -337,9 +330,7 @@ func TestApplyErrors(t *testing.T) {
 					t.Errorf("%q does not contain %q", err, p)
 				}
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, tc.want, got)
 		})
 	}
 }

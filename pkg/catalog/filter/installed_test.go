@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -176,12 +175,8 @@ chain, default stable
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			result, err := Apply(c, tc.op)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(strings.TrimPrefix(tc.want, "\n"), summary(result)); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, strings.TrimPrefix(tc.want, "\n"), summary(result))
 		})
 	}
 }
@@ -192,18 +187,14 @@ func TestApplyInstalledAcrossChannels(t *testing.T) {
 	c := crossing(t)
 	op := imageset.Operator{Catalog: "c", Packages: []imageset.Package{{Name: "p"}}}
 	result, err := Apply(c, runs(op, "p.v1.0.0"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := `p, default a
   a: v1.0.0=installed(v1.0.0) v1.5.0=head
   b: v1.9.0=installed(v1.0.0) v2.0.0=head
 - package "p": channel "a": kept for installed operators: p.v1.0.0
 - package "p": channel "b": kept for installed operators: p.v1.9.0 (for p.v1.0.0)
 `
-	if diff := cmp.Diff(want, summary(result)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, summary(result))
 }
 
 // crossing is a package with two channels; channel b has an update for the head of a.

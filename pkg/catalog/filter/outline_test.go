@@ -4,10 +4,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -52,13 +51,9 @@ func TestOutlines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, err := catalog.Read(t.Context(), files, catalog.Options{Keep: func(name string) bool { return name == "a" }, Outline: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			r, err := filter.Apply(c, test.op, test.required...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			var got []string
 			for _, p := range r.Catalog.Outlines {
 				for _, ch := range p.Channels {
@@ -69,9 +64,7 @@ func TestOutlines(t *testing.T) {
 					got = append(got, text)
 				}
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, test.want, got)
 			if len(r.Catalog.Packages) != 1 || r.Catalog.Package("a") == nil {
 				t.Errorf("read: %d packages", len(r.Catalog.Packages))
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -26,9 +27,7 @@ import (
 func read(t testing.TB, dir string) *catalog.Catalog {
 	t.Helper()
 	c, err := catalog.Read(t.Context(), os.DirFS(dir), catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 
@@ -209,13 +208,9 @@ func expectNone(p *catalog.Package, want imageset.Package) bool {
 func sameBytes(t *testing.T, a, b *catalog.Catalog) bool {
 	t.Helper()
 	one, err := catalog.Files(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	other, err := catalog.Files(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return slices.EqualFunc(one, other, func(a, b catalog.File) bool {
 		return a.Path == b.Path && slices.EqualFunc(a.Metas, b.Metas, func(a, b *catalog.Meta) bool {
 			return a == b || bytes.Equal(a.Raw, b.Raw)

@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -63,9 +64,7 @@ func randomPackage(t *testing.T, r *rand.Rand, wild bool) *catalog.Catalog {
 		add(catalog.SchemaDeprecations, "", map[string]any{"entries": deprecated})
 	}
 	c, err := catalog.New(metas)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -20,9 +21,7 @@ import (
 func apply(t *testing.T, op imageset.Operator) *Result {
 	t.Helper()
 	result, err := Apply(read(t, "testdata/catalog"), op)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return result
 }
 
@@ -45,9 +44,7 @@ func TestT2OlderInstallsKeepTheirPath(t *testing.T) {
 
 	head := apply(t, chain(imageset.Package{})).Catalog.Packages[0].Channel("stable").Entries
 	want := []catalog.Entry{{Name: "chain.v1.3.0", Replaces: "chain.v1.2.0", SkipRange: ">=1.1.0 <1.3.0"}}
-	if diff := cmp.Diff(want, head); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, head)
 }
 
 // If one version of a package with several channels is selected, channels without it are dropped
@@ -67,9 +64,7 @@ func TestT4DeprecationsFollowTheirTargets(t *testing.T) {
 	if len(p.Deprecations) != 1 {
 		t.Fatalf("%d objects", len(p.Deprecations))
 	}
-	if diff := cmp.Diff(want, p.Deprecations[0].Entries); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, p.Deprecations[0].Entries)
 	raw := string(p.Deprecations[0].Meta.Raw)
 	if strings.Contains(raw, "too old") || strings.Contains(raw, "leaks") || !strings.Contains(raw, "too fast") {
 		t.Errorf("the object says %s", raw)
@@ -79,9 +74,7 @@ func TestT4DeprecationsFollowTheirTargets(t *testing.T) {
 func TestT5OtherSchemasSurvive(t *testing.T) {
 	original := read(t, "testdata/catalog")
 	result, err := Apply(original, chain(imageset.Package{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if p := result.Catalog.Packages[0]; len(p.Others) != 1 || p.Others[0] != original.Package("chain").Others[0] {
 		t.Errorf("of the package: %v", p.Others)
 	}
@@ -132,9 +125,7 @@ func TestT9OrderOfTheConfiguration(t *testing.T) {
 	if !sameBytes(t, one.Catalog, other.Catalog) {
 		t.Error("other bytes")
 	}
-	if diff := cmp.Diff(summary(one), summary(other)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, summary(one), summary(other))
 }
 
 // A misspelled name is an error with a suggestion, and there is no result.
@@ -181,9 +172,7 @@ func TestBrokenCatalogs(t *testing.T) {
 				fmt.Fprintf(&file, `{"schema":"olm.bundle","package":"b","name":"b.v%d","image":"r.example/b:%d","properties":[{"type":"olm.package","value":{"packageName":"b","version":"%d.0.0"}}]}`, i, i, i)
 			}
 			c, err := catalog.Read(t.Context(), fstest.MapFS{"b.json": {Data: []byte(file.String())}}, catalog.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			tc.want.Name = "b"
 			op := imageset.Operator{Packages: []imageset.Package{tc.want}}
 			result, err := Apply(c, op)

@@ -6,9 +6,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -19,9 +18,7 @@ func small(t *testing.T, name, text string, versions ...string) *catalog.Catalog
 		text += fmt.Sprintf("\n"+`{"schema":"olm.bundle","package":%q,"name":"%s.v%s","image":"r.example/%s:1","properties":[{"type":"olm.package","value":{"packageName":%q,"version":%q}}]}`, name, name, v, name, name, v)
 	}
 	c, err := catalog.Read(t.Context(), fstest.MapFS{"c.json": {Data: []byte(text)}}, catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 
@@ -84,12 +81,8 @@ chain, default stable
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			result, err := Apply(c, tc.op, tc.required...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(strings.TrimPrefix(tc.want, "\n"), summary(result)); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, strings.TrimPrefix(tc.want, "\n"), summary(result))
 			again, err := Apply(result.Catalog, tc.op, tc.required...)
 			if err != nil && !strings.Contains(err.Error(), "has no channel") || err == nil && !sameBytes(t, result.Catalog, again.Catalog) {
 				t.Errorf("filtering again gives something else: %v", err)

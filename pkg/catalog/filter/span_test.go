@@ -5,6 +5,7 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -26,9 +27,7 @@ func TestSpan(t *testing.T) {
 		{imageset.Range{Min: "9.0.0", Max: "9.0.0"}, "9.0.0", "9.0.1", "9.0.0", "; the nearest is 3.0.0"},
 	} {
 		s, err := newSpan(tc.r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if !s.has(semver.MustParse(tc.has)) || s.has(semver.MustParse(tc.hasNot)) {
 			t.Errorf("%v: has %s, has not %s", tc.r, tc.has, tc.hasNot)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -45,9 +46,7 @@ func TestWithout(t *testing.T) {
 		{[]string{"1.0.0", "1.1.0", "2.0.0"}, Left{Package: "p", Dropped: []string{"fork", "new", "old", "stable"}}, "", 0},
 	} {
 		got, left, err := Without(c, dropped("p", tc.versions...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		name := strings.Join(tc.versions, " ")
 		if name == "1.1.0" { // stable needs it, since 2.0.0 would be one of two heads
 			tc.left.Needed, tc.heads = []string{"stable"}, tc.heads+" stable=p.v2.0.0"
@@ -98,9 +97,7 @@ func TestWithoutHeads(t *testing.T) {
 		drop := map[string]map[string]bool{}
 		for range 3 {
 			r, err := Apply(mustWithout(t, c, drop), imageset.Operator{Catalog: "c"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			for _, p := range r.Packages {
 				for _, b := range p.Bundles {
 					if random.IntN(3) > 0 {
@@ -119,11 +116,7 @@ func TestWithoutHeads(t *testing.T) {
 func mustWithout(t *testing.T, c *catalog.Catalog, drop map[string]map[string]bool) *catalog.Catalog {
 	t.Helper()
 	got, _, err := Without(c, drop)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := validate.Catalog(got); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
+	fail.On(t, validate.Catalog(got))
 	return got
 }

@@ -5,10 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestEdit(t *testing.T) {
@@ -37,13 +36,9 @@ func TestEdit(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.MkdirAll(filepath.Join(dir, "p"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.MkdirAll(filepath.Join(dir, "p"), 0o755))
 			name := filepath.Join(dir, "p", "f")
-			if err := os.WriteFile(name, []byte(tc.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.WriteFile(name, []byte(tc.text), 0o600))
 			var before, beside *catalog.Meta
 			if err := catalog.Stream(t.Context(), os.DirFS(dir), func(m *catalog.Meta) error {
 				if m.Schema == "olm.deprecations" && tc.replace {
@@ -56,16 +51,10 @@ func TestEdit(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if err := folder.Edit(dir, before, tc.after, beside); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, folder.Edit(dir, before, tc.after, beside))
 			got, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, string(got)); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, tc.want, string(got))
 			if err := catalog.Stream(t.Context(), os.DirFS(dir), func(*catalog.Meta) error { return nil }); err != nil {
 				t.Error(err)
 			}

@@ -13,14 +13,13 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func read(t *testing.T, fsys fs.FS) *catalog.Catalog {
 	t.Helper()
 	c, err := catalog.Read(t.Context(), fsys, catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 
@@ -41,9 +40,7 @@ func tree(t *testing.T, dir string) map[string]string {
 		all[filepath.ToSlash(rel)] = string(text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return all
 }
 
@@ -63,27 +60,19 @@ name: global
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	at := filepath.Join(dir, "deep", "catalog")
-	if err := folder.Write(t.Context(), at, sample(t, two), folder.JSON); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, folder.Write(t.Context(), at, sample(t, two), folder.JSON))
 	want := map[string]string{
 		"deep/catalog/catalog.json":   `{"schema":"x","name":"global"}` + "\n",
 		"deep/catalog/a/catalog.json": `{"schema":"olm.package","name":"a","defaultChannel":"stable"}` + "\n",
 		"deep/catalog/b/catalog.json": `{"schema":"olm.package","name":"b","defaultChannel":"yes"}` + "\n",
 	}
-	if diff := cmp.Diff(want, tree(t, dir)); diff != "" {
-		t.Error(diff)
-	}
-	if err := folder.Write(t.Context(), at, sample(t, "schema: olm.package\nname: b\ndefaultChannel: 'yes'\n"), folder.YAML); err != nil {
-		t.Fatal(err)
-	}
+	fail.Diff(t, want, tree(t, dir))
+	fail.On(t, folder.Write(t.Context(), at, sample(t, "schema: olm.package\nname: b\ndefaultChannel: 'yes'\n"), folder.YAML))
 	want = map[string]string{"deep/catalog/b/catalog.yaml": "---\nschema: olm.package\nname: b\ndefaultChannel: \"yes\"\n"}
 	if diff := cmp.Diff(want, tree(t, dir)); diff != "" {
 		t.Errorf("the second catalog does not stand alone: %s", diff)
 	}
-	if diff := cmp.Diff("b", read(t, os.DirFS(at)).Packages[0].Name); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, "b", read(t, os.DirFS(at)).Packages[0].Name)
 }
 
 func TestWriteLeavesOthersAlone(t *testing.T) {
@@ -96,19 +85,13 @@ func TestWriteLeavesOthersAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			mine := filepath.Join(dir, filepath.FromSlash(file))
-			if err := os.MkdirAll(filepath.Dir(mine), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(mine, []byte("mine"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.MkdirAll(filepath.Dir(mine), 0o755))
+			fail.On(t, os.WriteFile(mine, []byte("mine"), 0o600))
 			before := tree(t, dir)
 			if err := folder.Write(t.Context(), dir, sample(t, two), folder.JSON); !errors.Is(err, folder.ErrForeign) {
 				t.Errorf("error %v", err)
 			}
-			if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, before, tree(t, dir))
 		})
 	}
 }
@@ -116,16 +99,12 @@ func TestWriteLeavesOthersAlone(t *testing.T) {
 func TestWriteEndsWithItsContext(t *testing.T) {
 	dir := t.TempDir()
 	at := filepath.Join(dir, "catalog")
-	if err := folder.Write(t.Context(), at, sample(t, "schema: olm.package\nname: old\ndefaultChannel: a\n"), folder.JSON); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, folder.Write(t.Context(), at, sample(t, "schema: olm.package\nname: old\ndefaultChannel: a\n"), folder.JSON))
 	before := tree(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := folder.Write(ctx, at, sample(t, two), folder.JSON); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, before, tree(t, dir))
 }

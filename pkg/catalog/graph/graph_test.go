@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"github.com/blang/semver/v4"
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestInspect(t *testing.T) {
@@ -74,9 +74,7 @@ func TestInspect(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := Inspect(tc.entries)
-			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, tc.want, got, cmpopts.EquateEmpty())
 			whole := len(tc.want.Heads) == 1 && len(tc.want.Cycle)+len(tc.want.Stranded) == 0
 			if got.Valid() != whole {
 				t.Errorf("Valid() = %v", got.Valid())

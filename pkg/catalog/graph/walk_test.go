@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // pkg makes a package p with the default channel a. A channel is a line: its name, then entries
@@ -259,7 +260,5 @@ func TestReachable(t *testing.T) {
 
 func TestGeneration(t *testing.T) {
 	got := []string{Generation(0).String(), Classic.String(), V1.String()}
-	if diff := cmp.Diff([]string{"no generation of OLM", "OLM classic", "OLM v1"}, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"no generation of OLM", "OLM classic", "OLM v1"}, got)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // linked is an image whose labeled directory is a symbolic link, with old files in a layer that
@@ -55,9 +56,7 @@ func TestBuildLinked(t *testing.T) {
 		if got := config.Config.Labels[ConfigsLabel]; got != "/srv/old" {
 			t.Errorf("the label is %q", got)
 		}
-		if diff := cmp.Diff([]string{"serve", "/configs"}, config.Config.Cmd); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, []string{"serve", "/configs"}, config.Config.Cmd)
 	}
 
 	facts, err := img.Facts()
@@ -88,9 +87,7 @@ func TestStreamLinked(t *testing.T) {
 		names = append(names, o.Name)
 		return nil
 	}))
-	if diff := cmp.Diff([]string{"p", "q"}, names); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"p", "q"}, names)
 }
 
 // Links must lead to the same content on all platforms.

@@ -25,6 +25,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
 
@@ -131,9 +132,7 @@ func (m *memory) layoutOf(t *testing.T, root ocispec.Descriptor) layout.Path {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 }
 
 // A header is one entry of a test layer. A name that ends in a slash is a directory; data is the
@@ -154,18 +153,14 @@ func pack(t testing.TB, headers []header) []byte {
 		case len(h.data) > 3 && h.data[:3] == "=> ":
 			th.Typeflag, th.Linkname, th.Size = tar.TypeLink, h.data[3:], 0
 		}
-		if err := w.WriteHeader(th); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.WriteHeader(th))
 		if th.Size > 0 {
 			if _, err := io.WriteString(w, h.data); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	return b.Bytes()
 }
 
@@ -176,18 +171,14 @@ func gzipped(t testing.TB, data []byte) []byte {
 	if _, err := w.Write(data); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	return b.Bytes()
 }
 
 func zstandard(t testing.TB, data []byte) []byte {
 	t.Helper()
 	w, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return w.EncodeAll(data, nil)
 }
 

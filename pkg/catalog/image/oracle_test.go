@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A tree is an unpacked image: the content of a file, "/" for a directory, "-> target" for a
@@ -29,9 +31,7 @@ func (fs tree) apply(t testing.TB, layer []byte, keep func(name string) bool) {
 		if err == io.EOF {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		name := strings.TrimPrefix(path.Clean("/"+h.Name), "/")
 		if keep != nil && !keep(name) || name == "" {
 			continue
@@ -75,9 +75,7 @@ func (fs tree) apply(t testing.TB, layer []byte, keep func(name string) bool) {
 		default:
 			fs.remove(name, nil)
 			data, err := io.ReadAll(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			fs[name] = string(data)
 		}
 	}

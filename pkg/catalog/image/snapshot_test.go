@@ -8,6 +8,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/snapshot"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestSnapshot builds an image twice: after reading another one, and from a snapshot of that
@@ -40,9 +41,7 @@ func TestSnapshot(t *testing.T) {
 	must(t, img.Restore(s.Facts()))
 	again, err := s.Catalog(options)
 	must(t, err)
-	if diff := cmp.Diff(c.Outlines, again.Outlines, cmp.Comparer(func(a, b error) bool { return (a == nil) == (b == nil) })); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, c.Outlines, again.Outlines, cmp.Comparer(func(a, b error) bool { return (a == nil) == (b == nil) }))
 	got, err := Build(t.Context(), m, img, again)
 	must(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestStream checks that a stream has the objects that Read returns, always in the same order, and
@@ -43,9 +44,7 @@ func TestStream(t *testing.T) {
 		}
 	}
 	for range 5 {
-		if diff := cmp.Diff(got, stream()); diff != "" {
-			t.Fatal(diff)
-		}
+		fail.Diff(t, got, stream())
 	}
 	want, err := img.Read(t.Context(), catalog.Options{})
 	must(t, err)

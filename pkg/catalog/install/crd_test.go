@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestCRDs validates the objects with .ci/tools/crdcheck, by the rules of the API server. The CRDs are in a
@@ -17,23 +19,17 @@ func TestCRDs(t *testing.T) {
 		t.Skip("builds a program from another module")
 	}
 	crds, err := filepath.Abs("../../../../shared/crds")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := os.Stat(crds); err != nil {
 		t.Skipf("no CRDs to check against: %v", err)
 	}
 	files, err := filepath.Glob("testdata/*.golden.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	dir := t.TempDir()
 	args := []string{"run", ".", "-crds", crds}
 	write := func(name, text string) {
 		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(name, []byte(text), 0o600))
 		args = append(args, name)
 	}
 	// Only these kinds have CRDs.
@@ -41,9 +37,7 @@ func TestCRDs(t *testing.T) {
 	checked := 0
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for document := range strings.SplitSeq(string(text), "---\n") {
 			for _, kind := range kinds {
 				if strings.Contains(document, "\nkind: "+kind+"\n") {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/rbac"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // readFile reads the manifests of a file below testdata, changed by pairs of old and new text, as a bundle
@@ -25,9 +26,7 @@ import (
 func readFile(t *testing.T, pkg, file string, changes ...string) (*Bundle, error) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for i := 0; i < len(changes); i += 2 {
 		if !bytes.Contains(text, []byte(changes[i])) {
 			t.Fatalf("%s does not contain %q", file, changes[i])
@@ -43,13 +42,9 @@ func readFile(t *testing.T, pkg, file string, changes ...string) (*Bundle, error
 			t.Fatal(err)
 		}
 		manifest, err := json.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		value, err := json.Marshal(map[string][]byte{"data": manifest})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		b.Properties = append(b.Properties, catalog.Property{Type: "olm.bundle.object", Value: value})
 	}
 	return Read(b)
@@ -58,9 +53,7 @@ func readFile(t *testing.T, pkg, file string, changes ...string) (*Bundle, error
 func lighthouse(t *testing.T, changes ...string) *Bundle {
 	t.Helper()
 	b, err := readFile(t, "lighthouse", "lighthouse.yaml", changes...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return b
 }
 
@@ -75,9 +68,7 @@ func TestNamesOfRoles(t *testing.T) {
 		promoted = "argocd-operator.v0.-3gkm3u8zfarktdile5wekso69zs9bgzb988mhjm0y6p"
 	)
 	b, err := readFile(t, "argocd-operator", "argocd-permissions.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, tc := range []struct {
 		watched string
 		want    []thing
@@ -92,9 +83,7 @@ func TestNamesOfRoles(t *testing.T) {
 		}},
 	} {
 		r, err := b.rendered("argocd", []string{tc.watched}, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		got := slices.DeleteFunc(r.things, func(t thing) bool { return t.group != rbac.APIGroup })
 		if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(thing{})); diff != "" {
 			t.Errorf("watching %q: %s", tc.watched, diff)
@@ -105,9 +94,7 @@ func TestNamesOfRoles(t *testing.T) {
 func TestRendered(t *testing.T) {
 	t.Parallel()
 	r, err := lighthouse(t).rendered("ns", []string{""}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var got []string
 	for _, t := range r.things {
 		if t.group != rbac.APIGroup || !strings.Contains(t.name, "lighthouse.v1.2.3-") {
@@ -135,12 +122,8 @@ func TestRendered(t *testing.T) {
 		"rbac.authorization.k8s.io rolebindings ns lighthouse-scraper",
 		"rbac.authorization.k8s.io clusterrolebindings  lighthouse-delegator",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]thing{{rbac.APIGroup, "clusterroles", "", "system:auth-delegator"}}, r.bound, cmp.AllowUnexported(thing{})); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
+	fail.Diff(t, []thing{{rbac.APIGroup, "clusterroles", "", "system:auth-delegator"}}, r.bound, cmp.AllowUnexported(thing{}))
 }
 
 func TestGolden(t *testing.T) {
@@ -169,13 +152,9 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, err := install(lighthouse(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			text, err := YAML(r.Objects)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			var got bytes.Buffer
 			for _, note := range r.Notes {
 				fmt.Fprintf(&got, "# note: %s\n", note)
@@ -183,17 +162,11 @@ func TestGolden(t *testing.T) {
 			got.Write(text)
 			file := filepath.Join("testdata", name+".golden.yaml")
 			if os.Getenv("GANTRY_TEST_UPDATE_GOLDEN") != "" {
-				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, os.WriteFile(file, got.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, string(want), got.String())
 		})
 	}
 }
@@ -204,22 +177,16 @@ func TestNewKinds(t *testing.T) {
 	const service, monitor = "apiVersion: v1\nkind: Service\n", "kind: ServiceMonitor\n"
 	b := lighthouse(t, service, "apiVersion: console.openshift.io/v1\nkind: ConsolePlugin\n", monitor, "kind: PodMonitor\n")
 	rendered, err := b.rendered("ns", []string{""}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, want := range []thing{{"console.openshift.io", "consoleplugins", "", "lighthouse-metrics"}, {"monitoring.coreos.com", "podmonitors", "ns", "lighthouse"}} {
 		if !slices.Contains(rendered.things, want) {
 			t.Errorf("%v is not rendered", want)
 		}
 	}
 	v1, err := V1(b, V1Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	classic, err := Classic(b, ClassicOptions{CatalogSource: "a/b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, r := range []*Result{v1, classic} {
 		all := strings.Join(r.Notes, "\n")
 		for _, want := range []string{"ConsolePlugin (lighthouse-metrics): OLM from before April 2025", "PodMonitor (lighthouse): OLM from before September 2025"} {
@@ -234,13 +201,9 @@ func TestNewKinds(t *testing.T) {
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	r, err := V1(lighthouse(t), V1Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	files, err := Files(r.Objects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var names []string
 	var all [][]byte
 	for _, f := range files {
@@ -254,16 +217,10 @@ func TestFiles(t *testing.T) {
 		"06-clusterrole-lighthouse-api-view.yaml", "07-clusterrole-lighthouse-api-edit.yaml", "08-clusterrole-lighthouse-api-admin.yaml",
 		"09-clusterextension-lighthouse.yaml",
 	}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, names)
 	text, err := YAML(r.Objects)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(text), string(bytes.Join(all, []byte("---\n")))); diff != "" {
-		t.Error(diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, string(text), string(bytes.Join(all, []byte("---\n"))))
 }
 
 // Two operators in a namespace have one OperatorGroup, since OLM installs nothing in a namespace with two.
@@ -272,21 +229,15 @@ func TestOperatorGroupIsShared(t *testing.T) {
 	var groups []Object
 	for _, pkg := range []string{"lighthouse", "foghorn"} {
 		b, err := readFile(t, pkg, "lighthouse.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		r, err := Classic(b, ClassicOptions{CatalogSource: "a/b"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "exactly one OperatorGroup") }) {
 			t.Errorf("no note is about the OperatorGroup: %q", r.Notes)
 		}
 		groups = append(groups, r.Objects[slices.IndexFunc(r.Objects, func(o Object) bool { return o["kind"] == "OperatorGroup" })])
 	}
-	if diff := cmp.Diff(groups[0], groups[1]); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, groups[0], groups[1])
 }
 
 // Whatever the manifests are, the roles permit what is needed.
@@ -296,9 +247,7 @@ func FuzzV1(f *testing.F) {
 		b := &catalog.Bundle{Package: "p", Image: "quay.io/x/y:v1"}
 		for _, manifest := range [][]byte{csv, other} {
 			value, err := json.Marshal(map[string][]byte{"data": manifest})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			b.Properties = append(b.Properties, catalog.Property{Type: "olm.bundle.object", Value: value})
 		}
 		read, err := Read(b)

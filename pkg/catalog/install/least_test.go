@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/rbac"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // checkLeast checks that the roles of a result, read from its manifests, permit what is needed, and that each
@@ -40,13 +41,9 @@ func checkLeast(t *testing.T, r *Result) (rules int) {
 func unpermitted(t *testing.T, r *Result, objects []Object) *rbac.Set {
 	t.Helper()
 	text, err := YAML(objects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	p, err := rbac.Read(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	missing, unknown := p.Missing(r.Account, r.Needs)
 	if len(unknown) > 0 {
 		t.Errorf("there are no roles for %v", unknown)
@@ -58,9 +55,7 @@ func unpermitted(t *testing.T, r *Result, objects []Object) *rbac.Set {
 func TestLeastOfManifests(t *testing.T) {
 	t.Parallel()
 	r, err := V1(lighthouse(t), V1Options{Namespaces: []string{"sea"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	roles := 0
 	for i, o := range r.Objects {
 		if o["metadata"].(Object)["name"] != r.Account.Name || o["apiVersion"] != rbac.APIGroup+"/v1" {
@@ -108,9 +103,7 @@ func TestLeast(t *testing.T) {
 	t.Parallel()
 	for _, watched := range [][]string{nil, {"lighthouse-lamps"}, {"sea"}} {
 		r, err := V1(lighthouse(t), V1Options{Namespaces: watched, CertManager: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		checkLeast(t, r)
 	}
 }
@@ -128,9 +121,7 @@ func TestManyRules(t *testing.T) {
 	t.Parallel()
 	const rule = "        - {apiGroups: [sea.example.com], resources: [lamps/status], verbs: [update]}\n"
 	r, err := V1(lighthouse(t, rule, manyRules(300)), V1Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if n := checkLeast(t, r); n < 300 {
 		t.Errorf("there are %d rules, want at least 300", n)
 	}
@@ -140,9 +131,7 @@ func TestManyRules(t *testing.T) {
 func TestAggregation(t *testing.T) {
 	t.Parallel()
 	r, err := V1(lighthouse(t, "rules:\n- {nonResourceURLs: [/metrics], verbs: [get]}\n", "aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}\n"), V1Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	checkLeast(t, r)
 	escalate := rbac.Permission{Verb: "escalate", Group: rbac.APIGroup, Resource: "clusterroles"}
 	if !slices.Contains(r.Needs.Permissions(rbac.Cluster), escalate) || !slices.ContainsFunc(r.Notes, func(note string) bool { return strings.Contains(note, "cluster-admin") }) {
@@ -154,9 +143,7 @@ func TestAggregation(t *testing.T) {
 func TestAggregationIsBound(t *testing.T) {
 	t.Parallel()
 	r, err := V1(lighthouse(t, "rules:\n- {nonResourceURLs: [/metrics], verbs: [get]}\n", "aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}\n", `name: "system:auth-delegator"`, "name: lighthouse-metrics-reader"), V1Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	checkLeast(t, r)
 	bind := rbac.Permission{Verb: "bind", Group: rbac.APIGroup, Resource: "clusterroles", Name: "lighthouse-metrics-reader"}
 	if !slices.Contains(r.Needs.Permissions(rbac.Cluster), bind) {
@@ -168,32 +155,24 @@ func TestAggregationIsBound(t *testing.T) {
 func TestEscalateAndBind(t *testing.T) {
 	t.Parallel()
 	r, err := V1(lighthouse(t), V1Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, tc := range []struct {
 		verbs string
 		want  bool // whether that is enough
 	}{{"", false}, {"escalate", false}, {"bind", false}, {"escalate, bind", true}} {
 		text, err := YAML([]Object{Role(rbac.Cluster, "own", r.own.Roles()[rbac.Cluster])})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for namespace, rules := range r.own.Roles() {
 			if namespace == rbac.Cluster {
 				continue
 			}
 			more, err := YAML([]Object{Role(namespace, "own", rules)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			text = slices.Concat(text, []byte("---\n"), more)
 		}
 		text = append(text, "---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: more}, rules: [{verbs: ["+tc.verbs+"], apiGroups: [rbac.authorization.k8s.io], resources: [roles, clusterroles]}]}\n"...)
 		p, err := rbac.Read(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if missing, _ := r.Missing(p); (len(missing.Namespaces()) == 0) != tc.want {
 			t.Errorf("with %q, %v is missing", tc.verbs, missing.Roles())
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestRefused(t *testing.T) {
@@ -91,13 +92,9 @@ func TestRefusedByProperties(t *testing.T) {
 	}
 	// A channel that the CRD refuses is left out.
 	r, err := V1(lighthouse(t), V1Options{Channel: "original_40", ClusterCatalog: "cc"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	text, err := YAML(r.Objects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if strings.Contains(string(text), "channels:") || !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, `"original_40" is not allowed`) }) {
 		t.Errorf("notes %q for\n%s", r.Notes, text)
 	}

@@ -6,17 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestReadClusterVersions(t *testing.T) {
 	t.Parallel()
 	printed, err := os.ReadFile(filepath.Join("testdata", "clusterversion.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	object := func(spec, status string) string {
 		return `{"apiVersion":"config.openshift.io/v1","kind":"ClusterVersion","metadata":{"name":"version"},"spec":` + spec + `,"status":` + status + `}`
 	}
@@ -57,12 +54,8 @@ func TestReadClusterVersions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, err := installed.Read("f", strings.NewReader(tc.input))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, c.Versions); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, tc.want, c.Versions)
 			if len(c.Operators) != tc.operators {
 				t.Errorf("%d operators: %+v", len(c.Operators), c.Operators)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -21,14 +22,10 @@ var plain = cmpopts.IgnoreUnexported(installed.Operator{})
 func read(t *testing.T, name string) []installed.Operator {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer func() { _ = f.Close() }()
 	c, err := installed.Read(name, f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c.Operators
 }
 
@@ -65,9 +62,7 @@ func TestReadClusterServiceVersions(t *testing.T) {
 		pipelines(),
 		quay(),
 	}
-	if diff := cmp.Diff(want, read(t, "csv.json"), plain); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, read(t, "csv.json"), plain)
 }
 
 func TestReadClusterExtensions(t *testing.T) {
@@ -77,9 +72,7 @@ func TestReadClusterExtensions(t *testing.T) {
 		Channels: []string{"fast", "stable"}, Range: "0.x", SelfCertified: true,
 		Origin: "clusterextensions.json: ClusterExtension argo",
 	}}
-	if diff := cmp.Diff(want, read(t, "clusterextensions.json"), plain); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, read(t, "clusterextensions.json"), plain)
 }
 
 func TestMerge(t *testing.T) {
@@ -104,9 +97,7 @@ func TestMerge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := installed.Merge(lists...)
-			if diff := cmp.Diff(want, got, plain, cmpopts.EquateEmpty()); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, want, got, plain, cmpopts.EquateEmpty())
 		})
 	}
 }
@@ -120,9 +111,7 @@ func TestMergeClusters(t *testing.T) {
 	stable.Channels, fast.Channels = []string{"stable"}, []string{"fast"}
 	got := installed.Merge([]installed.Operator{stable, version}, []installed.Operator{fast, version})
 	stable.Version, fast.Version = "1.0.0", "1.0.0"
-	if diff := cmp.Diff([]installed.Operator{fast, stable}, got, plain); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []installed.Operator{fast, stable}, got, plain)
 }
 
 func TestEntry(t *testing.T) {
@@ -137,9 +126,7 @@ func TestEntry(t *testing.T) {
 		{Pos: pos("subscriptions.yaml"), Package: "lonely-operator", Bundle: "lonely.v0.1.0"},
 		{Pos: pos("subscriptions.yaml"), Package: "quay-operator", Bundle: "quay-operator.v3.9.1", Channel: "stable-3.9"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 }
 
 func TestReadForms(t *testing.T) {
@@ -163,16 +150,12 @@ func TestReadForms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, err := installed.Read("f", strings.NewReader(test.input))
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			var got []string
 			for _, o := range c.Operators {
 				got = append(got, o.Package)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, test.want, got)
 		})
 	}
 }
@@ -236,14 +219,10 @@ func TestReadLimits(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.*")
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	for _, name := range files {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		fail.On(f, err)
 		f.Add(string(text))
 	}
 	f.Add("---\nkind: List\nitems: [{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription}]\n")
@@ -280,13 +259,9 @@ func TestReadImages(t *testing.T) {
 "relatedImages":[{"name":"x","image":"quay.io/x/b:v1"},{"name":"none"}],
 "install":{"spec":{"deployments":[{"spec":{"template":{"spec":{"containers":[{"image":"quay.io/x/a:v1"}],"initContainers":[{"image":"quay.io/x/b:v1"},{"image":"quay.io/x/c:v1"}]}}}}]}}}}`
 	c, err := installed.Read("f", strings.NewReader(input))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if len(c.Operators) != 1 {
 		t.Fatalf("got %+v", c.Operators)
 	}
-	if diff := cmp.Diff([]string{"quay.io/x/a:v1", "quay.io/x/b:v1", "quay.io/x/c:v1"}, c.Operators[0].Images); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []string{"quay.io/x/a:v1", "quay.io/x/b:v1", "quay.io/x/c:v1"}, c.Operators[0].Images)
 }

@@ -11,13 +11,13 @@ import (
 	"testing"
 
 	"github.com/blang/semver/v4"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/picture"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -26,16 +26,10 @@ func etcd(t testing.TB) *catalog.Package {
 	t.Helper()
 	root := t.TempDir()
 	text, err := os.ReadFile("testdata/catalog.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(root, "catalog.yaml"), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
+	fail.On(t, os.WriteFile(filepath.Join(root, "catalog.yaml"), text, 0o600))
 	c, err := catalog.Read(t.Context(), os.DirFS(root), catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c.Package("etcd")
 }
 
@@ -54,9 +48,7 @@ func keeping(p *catalog.Package, names ...string) *catalog.Package {
 func draw(t testing.TB, p *catalog.Package, o picture.Options) diagram.Drawing {
 	t.Helper()
 	d, err := picture.Draw(p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return d
 }
 
@@ -80,22 +72,14 @@ func TestGolden(t *testing.T) {
 		for _, form := range []diagram.Form{diagram.Text, diagram.JSON, diagram.SVG} {
 			t.Run(fmt.Sprintf("%s/%s", name, form), func(t *testing.T) {
 				var out bytes.Buffer
-				if err := diagram.Write(&out, draw(t, p, o), form); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, diagram.Write(&out, draw(t, p, o), form))
 				golden := filepath.Join("testdata", name+"."+string(form))
 				if *update {
-					if err := os.WriteFile(golden, out.Bytes(), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					fail.On(t, os.WriteFile(golden, out.Bytes(), 0o600))
 				}
 				want, err := os.ReadFile(golden)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(string(want), out.String()); diff != "" {
-					t.Error(diff)
-				}
+				fail.On(t, err)
+				fail.Diff(t, string(want), out.String())
 			})
 		}
 	}
@@ -151,9 +135,7 @@ func TestManySkips(t *testing.T) {
 		t.Errorf("%d edges are drawn", drawn)
 	}
 	var svg bytes.Buffer
-	if err := diagram.Write(&svg, d, diagram.SVG); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, diagram.Write(&svg, d, diagram.SVG))
 	if n := strings.Count(svg.String(), `class="edge dash"`); n != 2 { // and the legend's
 		t.Errorf("the picture has %d lines", n)
 	}
@@ -222,9 +204,7 @@ func TestReleasesStandInTheirOrder(t *testing.T) {
 	for _, n := range draw(t, p, picture.Options{}).Graphs[0].Nodes {
 		got = append(got, n.ID)
 	}
-	if diff := cmp.Diff([]string{"c", "b", "a", "d"}, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"c", "b", "a", "d"}, got)
 }
 
 // Channels share most of their bundles. Each is drawn once, and heads in each of their channels.
@@ -248,9 +228,7 @@ func TestSharedBundlesAreDrawnOnce(t *testing.T) {
 	}
 	text := func(o picture.Options) string {
 		var out bytes.Buffer
-		if err := diagram.Write(&out, draw(t, p, o), diagram.Text); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, diagram.Write(&out, draw(t, p, o), diagram.Text))
 		return out.String()
 	}
 	_, got, _ := strings.Cut(text(picture.Options{}), "foo.v0.9.0  absent\n")
@@ -270,9 +248,7 @@ v1.0
   o 1.0.2      foo.v1.0.2      head, shared  replaces 2 bundles
   o 2 bundles  1.0.0 to 1.0.1  drawn above
 `
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 	if got := text(picture.Options{All: true}); strings.Count(got, "foo.v1.0.1") != 4 || strings.Contains(got, "drawn above") {
 		t.Errorf("all: %s", got)
 	}

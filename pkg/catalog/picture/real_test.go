@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/picture"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // realCatalogs is a directory beside the checkout that development machines have.
@@ -25,9 +26,7 @@ func TestRealPackages(t *testing.T) {
 		t.Skip("there are no real catalogs beside the checkout")
 	}
 	c, err := catalog.Read(t.Context(), os.DirFS(realCatalogs), catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, p := range c.Packages {
 		t.Run(p.Name, func(t *testing.T) {
 			d := draw(t, p, picture.Options{All: true})
@@ -46,9 +45,7 @@ func TestRealPackages(t *testing.T) {
 			for _, form := range diagram.Forms() {
 				var first, second bytes.Buffer
 				for w, d := range map[io.Writer]diagram.Drawing{&first: d, &second: again} {
-					if err := diagram.Write(w, d, diagram.Form(form)); err != nil {
-						t.Fatal(err)
-					}
+					fail.On(t, diagram.Write(w, d, diagram.Form(form)))
 				}
 				if !bytes.Equal(first.Bytes(), second.Bytes()) {
 					t.Errorf("%s is not the same twice", form)
@@ -84,9 +81,7 @@ func complete(t *testing.T, p *catalog.Package, c *catalog.Channel, g diagram.Gr
 			want[edge{node[s], e.Name, "skips"}] = true
 		}
 		within, err := graph.Range(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, other := range c.Entries {
 			if b := p.Bundle(other.Name); other.Name != e.Name && within(b.Version) {
 				want[edge{other.Name, e.Name, "skipRange"}] = true

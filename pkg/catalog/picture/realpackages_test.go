@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/picture"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // realPackage reads a package of a public catalog, with old replaced by new.
@@ -26,16 +27,12 @@ func realPackage(t *testing.T, name, old, new string) *catalog.Package {
 		t.Fatalf("%s: got %v, %v", name, files, err)
 	}
 	text, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if !bytes.Contains(text, []byte(old)) {
 		t.Fatalf("%s does not have %q", name, old)
 	}
 	c, err := catalog.Read(t.Context(), fstest.MapFS{"f": {Data: bytes.Replace(text, []byte(old), []byte(new), 1)}}, catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c.Package(name)
 }
 
@@ -67,9 +64,7 @@ func TestSurprisingPackages(t *testing.T) {
 			})
 			for _, form := range diagram.Forms() {
 				var b bytes.Buffer
-				if err := diagram.Write(&b, d, diagram.Form(form)); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, diagram.Write(&b, d, diagram.Form(form)))
 				if b.Len() > 2<<20 {
 					t.Errorf("%s has %d bytes", form, b.Len())
 				}

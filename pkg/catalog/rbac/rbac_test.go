@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestPermits(t *testing.T) {
@@ -58,9 +60,7 @@ func TestPermits(t *testing.T) {
 func TestEmptyNames(t *testing.T) {
 	t.Parallel()
 	r := Rule{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"", "a"}}
-	if diff := cmp.Diff([]Permission{{Verb: "get", Resource: "secrets", Name: "a"}}, r.Permissions()); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []Permission{{Verb: "get", Resource: "secrets", Name: "a"}}, r.Permissions())
 }
 
 func setOf(namespaces map[string][]Rule) *Set {
@@ -98,9 +98,7 @@ func TestRoles(t *testing.T) {
 		},
 		"here": {{Verbs: []string{"create"}, APIGroups: []string{""}, Resources: []string{"services"}}},
 	}
-	if diff := cmp.Diff(want, s.Roles()); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, s.Roles())
 }
 
 func isEmpty(s *Set) bool { return len(s.Namespaces()) == 0 }
@@ -236,13 +234,9 @@ items:
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	p, err := Read([]byte(policy))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	everywhere, local := Account{"here", "everywhere"}, Account{"here", "local"}
-	if diff := cmp.Diff([]Account{everywhere, local}, p.Accounts()); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []Account{everywhere, local}, p.Accounts())
 	var needs Set
 	get, create := Permission{Verb: "get", Resource: "pods", Name: "x"}, Permission{Verb: "create", Resource: "pods"}
 	needs.Add("here", get, create)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // An fbc is a catalog under construction, object by object.
@@ -57,9 +58,7 @@ func (f fbc) one(pkg string, properties ...string) fbc {
 func (f fbc) read(t testing.TB) *catalog.Catalog {
 	t.Helper()
 	c, err := catalog.Read(t.Context(), fstest.MapFS{"f": {Data: []byte(strings.Join(f, "\n"))}}, catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestPredicates checks for each kind of dependency which bundle satisfies it, or the reason why none
@@ -218,9 +219,7 @@ func TestPreference(t *testing.T) {
 			if tc.want != "" {
 				want = []string{tc.want}
 			}
-			if diff := cmp.Diff(want, refs(got.Additions)); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, want, refs(got.Additions))
 			slices.Reverse(catalogs)
 			if diff := cmp.Diff(got, resolve.Dependencies(catalogs, nil)); diff != "" {
 				t.Errorf("with the catalogs in another order:\n%s", diff)
@@ -273,9 +272,7 @@ func TestTogether(t *testing.T) {
 			t.Parallel()
 			whole := tc.read(t)
 			got := resolve.Dependencies([]resolve.Catalog{{Name: "c", Wanted: true, Original: whole, Kept: cut(whole, "x.v1.0.0")}}, nil)
-			if diff := cmp.Diff(tc.want, refs(got.Additions)); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, tc.want, refs(got.Additions))
 			if (len(got.Unsatisfied) == 1) != (tc.reason != "") || tc.reason != "" && !strings.Contains(got.Unsatisfied[0].Reason, tc.reason) {
 				t.Errorf("got %v, want %q", got.Unsatisfied, tc.reason)
 			}
@@ -292,9 +289,7 @@ func TestManyDependencies(t *testing.T) {
 	}
 	whole := fbc{}.one("x", properties...).one("p", provides("A")).read(t)
 	got := resolve.Dependencies([]resolve.Catalog{{Name: "c", Wanted: true, Original: whole, Kept: cut(whole, "x.v1.0.0")}}, nil)
-	if diff := cmp.Diff([]string{"c stable p.v1.0.0"}, refs(got.Additions)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"c stable p.v1.0.0"}, refs(got.Additions))
 	if len(got.Unsatisfied) != 20_001 {
 		t.Fatalf("%d unsatisfied dependencies", len(got.Unsatisfied))
 	}
@@ -319,9 +314,7 @@ func TestClosure(t *testing.T) {
 		all, last := closure(t, []resolve.Catalog{
 			{Name: "own", Wanted: true, Original: own}, {Name: "other", Original: other}, {Name: "third", Original: third},
 		}, map[string][]string{"own": {"x.v1.0.0"}, "other": {"u.v1.0.0"}})
-		if diff := cmp.Diff([]string{"other stable p.v1.0.0", "third stable q.v1.0.0"}, refs(all)); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, []string{"other stable p.v1.0.0", "third stable q.v1.0.0"}, refs(all))
 		if len(last.Unsatisfied) != 0 || len(last.Satisfied) != 2 {
 			t.Errorf("got %v", last)
 		}
@@ -330,16 +323,12 @@ func TestClosure(t *testing.T) {
 		t.Parallel()
 		whole := fbc{}.one("a", requires("B"), provides("A")).one("b", requires("A"), provides("B")).read(t)
 		all, last := closure(t, []resolve.Catalog{{Name: "c", Wanted: true, Original: whole}}, map[string][]string{"c": {"a.v1.0.0"}})
-		if diff := cmp.Diff([]string{"c stable b.v1.0.0"}, refs(all)); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, []string{"c stable b.v1.0.0"}, refs(all))
 		want := []resolve.Satisfied{
 			{Dependency: resolve.Dependency{Catalog: "c", Package: "a", Bundles: []string{"a.v1.0.0"}, Requirement: "an operator that provides g.example/v1 B"}, By: resolve.BundleRef{Catalog: "c", Package: "b", Channel: "stable", Bundle: "b.v1.0.0"}},
 			{Dependency: resolve.Dependency{Catalog: "c", Package: "b", Bundles: []string{"b.v1.0.0"}, Requirement: "an operator that provides g.example/v1 A"}, By: resolve.BundleRef{Catalog: "c", Package: "a", Channel: "stable", Bundle: "a.v1.0.0"}},
 		}
-		if diff := cmp.Diff(want, last.Satisfied); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, want, last.Satisfied)
 	})
 	t.Run("an addition that did not help is not repeated", func(t *testing.T) {
 		t.Parallel()
@@ -348,9 +337,7 @@ func TestClosure(t *testing.T) {
 		first := resolve.Dependencies(catalogs, nil)
 		second := resolve.Dependencies(catalogs, first.Additions)
 		third := resolve.Dependencies(catalogs, slices.Concat(first.Additions, second.Additions))
-		if diff := cmp.Diff([]string{"c stable q.v1.0.0"}, refs(second.Additions)); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, []string{"c stable q.v1.0.0"}, refs(second.Additions))
 		if len(third.Additions) != 0 || len(third.Unsatisfied) != 1 || !strings.Contains(third.Unsatisfied[0].Reason, `"p.v1.0.0" of c provides it, but OLM cannot install it from any channel`) {
 			t.Errorf("got %v", third)
 		}
@@ -369,9 +356,7 @@ func TestClosure(t *testing.T) {
 				{Catalog: "c", Package: "y", Bundles: []string{"y.v1.0.0"}, Requirement: "an operator that provides g.example/v1 A"},
 			}},
 		}}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, want, got)
 	})
 }
 

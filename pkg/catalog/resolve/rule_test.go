@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // sample is a bundle with a hundred properties of one kind and its version last.
@@ -21,9 +22,7 @@ func sample() *catalog.Bundle {
 func TestRules(t *testing.T) {
 	t.Parallel()
 	l, err := newLanguage()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	properties := l.properties(sample())
 	for text, want := range map[string]bool{
 		`true`:                    true,
@@ -95,9 +94,7 @@ func TestHostileRules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l, err := newLanguage()
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			r, err := l.compile(tc.text)
 			if err == nil {
 				r.holds(l.properties(sample()))
@@ -120,14 +117,10 @@ func TestHostileRules(t *testing.T) {
 func TestCostOfAllRules(t *testing.T) {
 	t.Parallel()
 	l, err := newLanguage()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	l.left = 1_000_000
 	r, err := l.compile(`properties.all(a, properties.all(b, a.type != "x"))`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	properties, n := l.properties(sample()), 0
 	for r.err == nil && n < 1000 {
 		r.holds(properties)

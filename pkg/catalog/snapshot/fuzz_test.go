@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // FuzzObjects checks that objects are the same after writing and reading.
@@ -56,9 +57,7 @@ func FuzzSnapshot(f *testing.F) {
 		`{"schema":"olm.bundle","package":"p","name":"p.v1","properties":[{"type":"olm.package","value":{"packageName":"p","version":"1.0.0"}}]}`,
 	} {
 		var m catalog.Meta
-		if err := json.Unmarshal([]byte(raw), &m); err != nil {
-			f.Fatal(err)
-		}
+		fail.On(f, json.Unmarshal([]byte(raw), &m))
 		m.Package, m.Raw = "p", []byte(raw)
 		if _, err := writeMetas(&objects, []*catalog.Meta{&m}); err != nil {
 			f.Fatal(err)
@@ -69,9 +68,7 @@ func FuzzSnapshot(f *testing.F) {
 	f.Add(bytes.ReplaceAll(objects.Bytes(), []byte("\x01p"), []byte("\x01q")), []byte(`{"whole":true}`), false) // objects of another package
 	f.Add([]byte{}, []byte(`{"root":"r","packages":[{"name":"q","at":8,"size":-1}]}`), true)
 	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	f.Fuzz(func(t *testing.T, objects, text []byte, all bool) {
 		var ix index
 		if err := json.Unmarshal(text, &ix); err != nil {
@@ -115,13 +112,9 @@ func FuzzSnapshot(f *testing.F) {
 			return
 		}
 		again, err := Open(bytes.NewReader(b.Bytes()), int64(b.Len()), ix.Root)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		d, err := again.Catalog(options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if len(d.Packages) != len(c.Packages) || len(d.Outlines) != len(c.Outlines) || len(d.Others) != len(c.Others) || len(d.Names) != len(c.Names) {
 			t.Errorf("got %v, want %v", d, c)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/snapshot"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // shape is what updates depend on.
@@ -54,17 +55,13 @@ func TestGraph(t *testing.T) {
 			break
 		}
 		c, err := catalog.Read(t.Context(), os.DirFS(filepath.Join(folder, name)), catalog.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		catalogs[name] = c
 	}
 	for name, c := range catalogs {
 		for _, created := range []time.Time{{}, time.Date(2026, 11, 2, 3, 4, 5, 0, time.UTC)} {
 			var b bytes.Buffer
-			if err := (snapshot.Graph{Catalog: c, Created: created}).Write(&b); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, (snapshot.Graph{Catalog: c, Created: created}).Write(&b))
 			g, err := snapshot.ReadGraph(&b)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -83,9 +80,7 @@ func TestGraph(t *testing.T) {
 func TestDamagedGraph(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	if err := (snapshot.Graph{Catalog: read(t, catalog.Options{})}).Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, (snapshot.Graph{Catalog: read(t, catalog.Options{})}).Write(&b))
 	whole := b.Bytes()
 	if _, err := snapshot.ReadGraph(bytes.NewReader(whole[:len(whole)-20])); err == nil {
 		t.Error("a truncated graph was read")
@@ -100,9 +95,7 @@ func TestDamagedGraph(t *testing.T) {
 	for range 257 {
 		_, _ = z.Write(bytes.Repeat([]byte(" "), 1<<20)) // into memory
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, z.Close())
 	if _, err := snapshot.ReadGraph(&b); err == nil {
 		t.Error("a graph of 257 MiB was read")
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/snapshot"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 const root = digest.Digest("sha256:0123456789012345678901234567890123456789012345678901234567890123")
@@ -43,9 +44,7 @@ const text = `{"schema": "olm.package", "name": "crane", "defaultChannel": "stab
 func read(t testing.TB, options catalog.Options) *catalog.Catalog {
 	t.Helper()
 	c, err := catalog.Read(t.Context(), fstest.MapFS{"some/file.json": {Data: []byte(text)}}, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 
@@ -64,18 +63,14 @@ func write(t testing.TB, c snapshot.Content) []byte {
 	if c.Root == "" {
 		c.Root = root
 	}
-	if err := snapshot.Write(&b, c); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, snapshot.Write(&b, c))
 	return b.Bytes()
 }
 
 func open(t testing.TB, data []byte) *snapshot.Snapshot {
 	t.Helper()
 	s, err := snapshot.Open(bytes.NewReader(data), int64(len(data)), root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return s
 }
 
@@ -127,9 +122,7 @@ func TestCatalog(t *testing.T) {
 					}
 					continue
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				if diff := cmp.Diff(read(t, options), got, same); diff != "" {
 					t.Errorf("outlines %v: (-read +snapshot)\n%s", outline, diff)
 				}
@@ -151,9 +144,7 @@ func TestPacked(t *testing.T) {
 		t.Error("the snapshot of a packed catalog is different")
 	}
 	got, err := open(t, data).Catalog(catalog.Options{Pack: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, p := range got.Packages {
 		for i, b := range p.Bundles {
 			if b.Meta.Packed == nil {
@@ -164,9 +155,7 @@ func TestPacked(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(want, got, same); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got, same)
 }
 
 // TestSmall checks that reading few packages stores few.
@@ -195,9 +184,7 @@ func TestDamage(t *testing.T) {
 		if err != nil {
 			return
 		}
-		if diff := cmp.Diff(want, c, same); diff != "" {
-			t.Fatal(diff)
-		}
+		fail.Diff(t, want, c, same)
 	}
 	for at := range data {
 		damaged := bytes.Clone(data)
@@ -243,9 +230,7 @@ func TestWriteErrors(t *testing.T) {
 			continue
 		}
 		if c, err := open(t, b.Bytes()).Catalog(options); err == nil {
-			if diff := cmp.Diff(complete.Catalog, c, same); diff != "" {
-				t.Fatal(diff)
-			}
+			fail.Diff(t, complete.Catalog, c, same)
 		}
 	}
 }
@@ -274,14 +259,10 @@ func TestRealCatalogs(t *testing.T) {
 	small := fstest.MapFS{}
 	for _, name := range []string{"cert-manager", "dbaas-operator", "eda-k8s-operator", "external-dns-operator", "kepler-operator", "shipwright-operator"} {
 		names, err := filepath.Glob(filepath.Join(dir, name, "*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, file := range names {
 			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			small[name+"/"+filepath.Base(file)] = &fstest.MapFile{Data: data}
 		}
 	}
@@ -289,14 +270,10 @@ func TestRealCatalogs(t *testing.T) {
 		t.Run(names, func(t *testing.T) {
 			options := catalog.Options{Keep: keep(names), Outline: true}
 			want, err := catalog.Read(t.Context(), small, options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			data := write(t, snapshot.Content{Catalog: want, Options: options})
 			got, err := open(t, data).Catalog(options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if diff := cmp.Diff(want, got, same); diff != "" {
 				t.Errorf("(-read +snapshot)\n%s", diff)
 			}

@@ -13,10 +13,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // disk is a disk of folders by path.
@@ -107,9 +106,7 @@ func TestForms(t *testing.T) {
 	} {
 		t.Run(tc.path, func(t *testing.T) {
 			src, err := source.Open(t.Context(), source.From{Files: forms, Databases: databases{}}, "dir://"+tc.path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if src.Kind != tc.kind {
 				t.Errorf("got kind %s", src.Kind)
 			}
@@ -120,13 +117,9 @@ func TestForms(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, tc.want, got)
 			c, err := src.Read(t.Context(), catalog.Options{Keep: func(name string) bool { return name == "a" }, Outline: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if tc.kind == source.Bundle {
 				return
 			}
@@ -145,12 +138,8 @@ func TestWarnings(t *testing.T) {
 	}}
 	var warnings []string
 	src, err := source.Open(t.Context(), source.From{Files: odd, Warn: func(text string) { warnings = append(warnings, text) }}, "dir:///odd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := src.Stream(t.Context(), func(*catalog.Meta) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
+	fail.On(t, src.Stream(t.Context(), func(*catalog.Meta) error { return nil }))
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "manifests/csv.yaml") {
 		t.Errorf("got warnings %q", warnings)
 	}
@@ -187,9 +176,7 @@ func TestJournals(t *testing.T) {
 	} {
 		files := disk{"/db": fstest.MapFS{"index.db": {Data: []byte(database)}, name: {Data: []byte("x")}}}
 		src, err := source.Open(t.Context(), source.From{Files: files, Databases: databases{}}, "dir:///db")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if _, err := src.Read(t.Context(), catalog.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}
@@ -201,9 +188,7 @@ func TestDatabaseErrors(t *testing.T) {
 	broken := errors.New("page 7 is damaged")
 	from := source.From{Files: forms, Databases: databases{broken}}
 	src, err := source.Open(t.Context(), from, "dir:///db")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if c, err := src.Read(t.Context(), catalog.Options{}); !errors.Is(err, broken) {
 		t.Errorf("read %+v, error %v", c, err)
 	}

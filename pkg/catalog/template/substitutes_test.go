@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 const substitutesStart = `schema: olm.template.substitutes
@@ -48,9 +47,7 @@ func TestSubstitutes(t *testing.T) {
 		"a.v1.0.0 registry.example.com/a:1.0.0", "a.v1.1.0 registry.example.com/a:1.1.0", "a.v1.1.1 registry.example.com/a:1.1.1",
 		"a.v1.1.2 registry.example.com/a:1.1.2", "a.v1.2.0 registry.example.com/a:1.2.0",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 }
 
 func TestSubstitutesRefuses(t *testing.T) {
@@ -86,9 +83,7 @@ func TestSubstitutesRefusesInvalidCatalogs(t *testing.T) {
 		}
 	}
 	tmpl, err := Read("t.yaml", strings.NewReader(substitutesOf(one)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	_, err = tmpl.Render(t.Context(), func(ctx context.Context, image string) (*catalog.Meta, error) {
 		m, err := bundleOfTag(ctx, image)
 		if err != nil {

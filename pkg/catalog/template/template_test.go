@@ -14,6 +14,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // bundleOfTag renders "registry.example.com/pkg:VERSION" as bundle pkg.vVERSION.
@@ -32,20 +33,14 @@ func bundleOfTag(_ context.Context, image string) (*catalog.Meta, error) {
 func rendered(t *testing.T, text string) []string {
 	t.Helper()
 	tmpl, err := Read("t.yaml", strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	metas, err := tmpl.Render(t.Context(), bundleOfTag)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	c, err := catalog.New(metas)
 	if err == nil {
 		err = validate.Catalog(c)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var lines []string
 	for _, m := range metas {
 		if m.Schema != catalog.SchemaBundle {
@@ -81,14 +76,10 @@ func channelsOf(t *testing.T, lines []string) (channels []string, preferred stri
 		if !strings.HasPrefix(line, "{") {
 			continue
 		}
-		if err := unmarshal([]byte(line), &c, false); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, unmarshal([]byte(line), &c, false))
 		if c.Schema == catalog.SchemaPackage {
 			var p packageText
-			if err := unmarshal([]byte(line), &p, false); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, unmarshal([]byte(line), &p, false))
 			preferred = p.DefaultChannel
 			continue
 		}
@@ -142,9 +133,7 @@ func TestSemver(t *testing.T) {
 			t.Parallel()
 			lines := rendered(t, "Schema: olm.semver\n"+tc.options+tc.lists)
 			got, preferred := channelsOf(t, lines)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, tc.want, got)
 			if preferred != tc.preferred {
 				t.Errorf("the default channel is %s, want %s", preferred, tc.preferred)
 			}
@@ -157,9 +146,7 @@ func TestSemver(t *testing.T) {
 		`{"schema":"olm.channel","name":"stable-v1.0","package":"a","entries":[{"name":"a.v1.0.0"},{"name":"a.v1.0.1","skips":["a.v1.0.0"]}]}`,
 		"a.v1.0.0 r.example.com/a:1.0.0", "a.v1.0.1 r.example.com/a:1.0.1",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 }
 
 func TestBasic(t *testing.T) {
@@ -178,9 +165,7 @@ entries:
 		`{"schema":"example.com/note","text":"kept"}`,
 		"a.v1.1.0 r.example.com/a:1.1.0",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 }
 
 // TestRefused has templates that are refused when they are read or rendered.

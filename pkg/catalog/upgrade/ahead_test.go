@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A new installation does not get the deprecated newest bundle, but an update does. An operator
@@ -32,15 +33,11 @@ entries:
 - {reference: {schema: olm.bundle, name: p.v2}, message: old}
 - {reference: {schema: olm.bundle, name: p.v3}, message: old}
 `)}}, catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for bundle, want := range map[string]upgrade.Outcome{"p.v1": upgrade.AtHead, "p.v2": upgrade.Ahead, "p.v3": upgrade.Ahead} {
 		o := installed.Operator{Package: "p", Bundle: bundle, Version: bundle[3:] + ".0.0", Generation: graph.V1}
 		report, err := upgrade.Check([]installed.Operator{o}, []upgrade.Catalog{{Name: "c", Kept: c, Source: c}}, upgrade.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if diff := cmp.Diff(want, report.Operators[0].Outcome); diff != "" {
 			t.Errorf("%s: %s %+v", bundle, diff, report.Operators[0].Paths)
 		}

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func gvk(version, kind string) string {
@@ -141,18 +140,14 @@ func TestBlocks(t *testing.T) {
 			t.Parallel()
 			c := content(t, test.lines...)
 			r, err := upgrade.Check([]installed.Operator{test.operator}, []upgrade.Catalog{{Name: "c", Kept: c}}, upgrade.Options{ClusterVersion: test.version})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			var got []string
 			for line := range strings.SplitSeq(format(r.Operators[0]), "\n") {
 				if strings.Contains(line, " possible=") {
 					got = append(got, strings.TrimSpace(line))
 				}
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, test.want, got)
 		})
 	}
 }

@@ -3,11 +3,10 @@ package upgrade_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // If the upgrade path needs a channel that is not mirrored, bundles of the kept channels are no
@@ -17,14 +16,10 @@ func TestFixAddsChannel(t *testing.T) {
 	kept := keep(t, source, "packages: [{name: p, defaultChannel: new, channels: [{name: new, minVersion: 1.3.0}]}]")
 	o := installed.Operator{Package: "p", Bundle: "p.v1.0.0", Version: "1.0.0", Generation: graph.V1}
 	report, err := upgrade.Check([]installed.Operator{o}, []upgrade.Catalog{{Name: "c", Kept: kept, Source: source}}, upgrade.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := []upgrade.Fix{{
 		Catalog: "c", Package: "p", Channel: "old",
 		Message: "add channel old to package p in the configuration, and {package: p, bundle: p.v1.0.0, version: 1.0.0} to installed of the catalog",
 	}}
-	if diff := cmp.Diff(want, report.Operators[0].Paths[0].Fixes); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, report.Operators[0].Paths[0].Fixes)
 }

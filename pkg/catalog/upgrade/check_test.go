@@ -7,13 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -49,13 +48,9 @@ func content(t *testing.T, lines ...string) *catalog.Catalog {
 			name, strings.TrimPrefix(name, "p.v"), properties[name])
 	}
 	r := catalog.NewReader(catalog.Options{})
-	if err := r.File("c.json", strings.NewReader(text)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, r.File("c.json", strings.NewReader(text)))
 	c, err := r.Catalog()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 
@@ -63,13 +58,9 @@ func content(t *testing.T, lines ...string) *catalog.Catalog {
 func keep(t *testing.T, c *catalog.Catalog, text string) *catalog.Catalog {
 	t.Helper()
 	op, err := imageset.ParseOperator(fmt.Appendf(nil, "catalog: example.com/c:v1\n%s", text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	result, err := filter.Apply(c, op)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return result.Catalog
 }
 
@@ -224,12 +215,8 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, err := upgrade.Check([]installed.Operator{test.operator}, test.catalogs, upgrade.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, strings.Split(format(r.Operators[0]), "\n")); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, test.want, strings.Split(format(r.Operators[0]), "\n"))
 			stranded := len(r.WithOutcome(upgrade.Stranded, upgrade.NotMirrored)) > 0
 			if want := strings.HasPrefix(test.want[0], "stranded") || strings.HasPrefix(test.want[0], "not-mirrored"); stranded != want {
 				t.Errorf("stranded: %t, want %t", stranded, want)
@@ -247,9 +234,7 @@ func TestCheckRange(t *testing.T) {
 	broken := v1("1.0.0")
 	broken.Range = "one"
 	r, err := upgrade.Check([]installed.Operator{pinned, certified, broken}, []upgrade.Catalog{{Name: "c", Kept: c}}, upgrade.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var got []string
 	for _, a := range r.Operators {
 		got = append(got, format(a))
@@ -259,27 +244,19 @@ func TestCheckRange(t *testing.T) {
 		"reaches\nc/ reaches: p.v1.3.0()\n  it reaches the head p.v1.3.0",
 		"stranded\nc/ stranded:\n  desired version range \"one\" is invalid: improper constraint: \"one\"",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 }
 
 func TestReportAsJSON(t *testing.T) {
 	t.Parallel()
 	c := content(t, chain)
 	r, err := upgrade.Check([]installed.Operator{classic("1.2.0", "stable")}, []upgrade.Catalog{{Name: "c", Kept: c}}, upgrade.Options{ClusterVersion: "4.19.3"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := `{"clusterVersion":"4.19.3","kubernetes":"1.32","operators":[{"origin":"","package":"p","namespace":"n","bundle":"p.v1.2.0","version":"1.2.0","generation":"OLM classic","channels":["stable"],"outcome":"reaches",` +
 		`"routes":[{"catalog":"c","channel":"stable","head":"p.v1.3.0","outcome":"reaches","hops":[{"channel":"stable","from":"p.v1.2.0","to":"p.v1.3.0","edge":"replaces"}],"why":"it reaches the head p.v1.3.0"}]}]}`
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, string(got))
 	if _, err := upgrade.Check(nil, nil, upgrade.Options{ClusterVersion: "new"}); err == nil {
 		t.Error("an invalid version gives no error")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // checkOne checks one operator p.v1.0.0 against a catalog.
@@ -18,9 +19,7 @@ func checkOne(t *testing.T, o installed.Operator, k *catalog.Catalog, options up
 	t.Helper()
 	o.Package, o.Bundle, o.Version, o.Namespace, o.Channels = "p", "p.v1.0.0", "1.0.0", "zoo", []string{"stable"}
 	r, err := upgrade.Check([]installed.Operator{o}, []upgrade.Catalog{{Name: "c", Kept: k}}, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return r
 }
 
@@ -122,13 +121,9 @@ func TestUnnamedImages(t *testing.T) {
 					`"relatedImages":[{"image":"quay.io/x/kept%s"},{"image":"quay.io/x/tagged:v2"}]}`, v, v, digest)
 			}
 		}
-		if err := r.File("c.json", strings.NewReader(text)); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, r.File("c.json", strings.NewReader(text)))
 		c, err := r.Catalog()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return c
 	}
 	for entries, want := range map[string][]string{
@@ -149,10 +144,6 @@ func TestConflicts(t *testing.T) {
 	other := content(t, "stable: p.v1.0.0", "p.v1.0.0="+gvk("v2", "A"))
 	other.Packages[0].Name = "q"
 	r, err := upgrade.Check(nil, []upgrade.Catalog{{Name: "a", Kept: one}, {Name: "b", Kept: again}, {Name: "c", Kept: other}}, upgrade.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]upgrade.Conflict{{Group: "x.io", Kind: "A", Packages: []string{"p", "q"}}}, r.Conflicts); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, []upgrade.Conflict{{Group: "x.io", Kind: "A", Packages: []string{"p", "q"}}}, r.Conflicts)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // OLM v1 refuses p.v1.1.0, which requires an API of another package. OLM classic does not.
@@ -57,9 +58,7 @@ func TestConfiguredGeneration(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			report, err := upgrade.Check(append([]installed.Operator{provider}, tc.clusters...), catalogs, upgrade.Options{Configured: tc.configured})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			var got []string
 			for _, r := range report.Operators[1:] {
 				line := r.Generation + " " + string(r.Outcome)

@@ -5,12 +5,11 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // library returns a catalog of the package lib, which has one bundle with the given properties.
@@ -23,9 +22,7 @@ func library(t *testing.T, properties string) *catalog.Catalog {
 ---
 {schema: olm.bundle, package: lib, name: lib.v1, image: a/b, properties: [{type: olm.package, value: {packageName: lib, version: 1.0.0}}` + properties + `]}
 `)}}, catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 
@@ -77,9 +74,7 @@ func TestDependenciesOfHops(t *testing.T) {
 			}
 			operators := append([]installed.Operator{classic("1.0.0", "stable")}, test.runs...)
 			r, err := upgrade.Check(operators, catalogs, upgrade.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			a := r.Operators[0]
 			if a.Outcome != test.outcome {
 				t.Errorf("got %s, want %s", a.Outcome, test.outcome)
@@ -93,9 +88,7 @@ func TestDependenciesOfHops(t *testing.T) {
 			if test.outcome == upgrade.MissingDependency {
 				test.want = append([]string{"it reaches the head " + a.Paths[0].Head + " only if another catalog provides the dependencies of p.v1.1.0, which the mirror does not have"}, test.want...)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, test.want, got)
 		})
 	}
 }
@@ -123,18 +116,14 @@ func TestRefusedHops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, err := upgrade.Check([]installed.Operator{test.operator}, []upgrade.Catalog{{Name: "c", Kept: content(t, test.lines...)}}, upgrade.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			var got []string
 			for line := range strings.SplitSeq(format(r.Operators[0]), "\n") {
 				if !strings.Contains(line, " possible=") {
 					got = append(got, line)
 				}
 			}
-			if diff := cmp.Diff(test.want, strings.Join(got, "\n")); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, test.want, strings.Join(got, "\n"))
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -24,9 +25,7 @@ func TestFixes(t *testing.T) {
 			break
 		}
 		c, err := catalog.Read(t.Context(), os.DirFS(filepath.Join(folder, name)), catalog.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		catalogs[name] = c
 	}
 	for name, c := range catalogs {
@@ -35,9 +34,7 @@ func TestFixes(t *testing.T) {
 			p := c.Packages[0]
 			op := imageset.Operator{Catalog: "example.com/c:v1", Packages: []imageset.Package{{Name: p.Name}}}
 			heads, err := filter.Apply(c, op)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			suggested := 0
 			for _, o := range operatorsOf(p) {
 				before := check(t, o, heads.Catalog, c)
@@ -48,9 +45,7 @@ func TestFixes(t *testing.T) {
 				fixed := op
 				fixed.Installed = []imageset.Installed{o.Entry()}
 				result, err := filter.Apply(c, fixed)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				for _, keep := range before.Paths[0].Fixes[0].Keep {
 					if result.Catalog.Package(p.Name).Bundle(keep) == nil {
 						t.Errorf("%s from %s: %s was to be kept, and was not", o.Generation, o.Bundle, keep)
@@ -91,8 +86,6 @@ func operatorsOf(p *catalog.Package) []installed.Operator {
 func check(t *testing.T, o installed.Operator, kept, source *catalog.Catalog) upgrade.Result {
 	t.Helper()
 	r, err := upgrade.Check([]installed.Operator{o}, []upgrade.Catalog{{Name: "c", Kept: kept, Source: source}}, upgrade.Options{ClusterVersion: "4.19"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return r.Operators[0]
 }

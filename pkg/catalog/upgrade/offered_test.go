@@ -9,6 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestOffers checks that the heads of default channels are compared with the cluster, also if no cluster runs
@@ -36,9 +37,7 @@ func TestOffers(t *testing.T) {
 		// Only the head of the default channel counts.
 		k := content(t, "stable: p.v1.0.0 p.v1.1.0<p.v1.0.0", "old: p.v0.9.0", "p.v1.1.0="+tc.properties, "p.v1.0.0="+old, "p.v0.9.0="+old)
 		offers, err := upgrade.Offers([]upgrade.Catalog{{Name: "c", Kept: k}}, nil, tc.cluster)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		var got []string
 		for _, o := range offers {
 			if o.Catalog != "c" || o.Package != "p" || o.Channel != "stable" || o.Bundle != "p.v1.1.0" || o.Version != "1.1.0" {

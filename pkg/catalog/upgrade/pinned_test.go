@@ -3,10 +3,9 @@ package upgrade_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // ClusterExtensions whose range is below the installed version, and those whose installed version
@@ -36,12 +35,8 @@ func TestVersionRanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, err := upgrade.Check([]installed.Operator{test.operator}, []upgrade.Catalog{{Name: "c", Kept: c, Source: c}}, upgrade.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, format(r.Operators[0])); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, test.want, format(r.Operators[0]))
 		})
 	}
 }
@@ -66,12 +61,8 @@ func TestSkipRangeIncludesHead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, err := upgrade.Check([]installed.Operator{classic(test.from, "stable")}, []upgrade.Catalog{test.catalog}, upgrade.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, format(r.Operators[0])); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, test.want, format(r.Operators[0]))
 		})
 	}
 }
@@ -87,9 +78,7 @@ func TestFixNamesChannel(t *testing.T) {
 		Catalog: "c", Package: "p", Channel: "stable", Keep: []string{"p.v1.1.0", "p.v1.2.0"}, MinVersion: "1.1.0",
 		Message: "keep p.v1.1.0, p.v1.2.0: add {package: p, bundle: p.v1.0.0, version: 1.0.0} to installed of the catalog in the configuration, or set minVersion: 1.1.0 for channel stable, and list the other channels too",
 	}}
-	if diff := cmp.Diff(want, a.Paths[0].Fixes); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, a.Paths[0].Fixes)
 	// Bundles of two channels have no minVersion in common.
 	source = content(t, "stable: p.v1.0.0 p.v1.1.0<p.v1.0.0", "fast: p.v1.2.0<p.v1.1.0 p.v1.3.0<p.v1.2.0")
 	a = check(t, v1("1.0.0"), keep(t, source, "packages: [{name: p, channels: [{name: fast, minVersion: 1.3.0}, {name: stable, minVersion: 1.0.0, maxVersion: 1.0.0}]}]"), source)

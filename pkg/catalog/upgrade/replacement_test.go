@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -73,9 +74,7 @@ func TestReplace(t *testing.T) {
 			if tc.source != nil {
 				after.Source = content(t, tc.source...)
 			}
-			if diff := cmp.Diff(tc.want, lines(upgrade.Replace(content(t, tc.before...), after))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			fail.Diff(t, tc.want, lines(upgrade.Replace(content(t, tc.before...), after)))
 		})
 	}
 }
@@ -109,18 +108,14 @@ func TestReplaceFix(t *testing.T) {
 	op := imageset.Operator{Catalog: "example.com/c:v1", Packages: []imageset.Package{{Name: "p"}}}
 	month1 := content(t, "stable: p.v1.1.0<p.v1.0.0")
 	heads, err := filter.Apply(source, op)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	r := upgrade.Replace(month1, upgrade.Catalog{Name: "c", Kept: heads.Catalog, Source: source})
 	if len(r.Stranded) != 1 || len(r.Stranded[0].Fixes) != 1 || cmp.Diff([]string{"p.v1.2.0"}, r.Stranded[0].Fixes[0].Keep) != "" {
 		t.Fatalf("got %s", lines(r))
 	}
 	op.Installed = []imageset.Installed{{Package: "p", Bundle: "p.v1.1.0", Version: "1.1.0", Channel: "stable"}}
 	fixed, err := filter.Apply(source, op)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if got := lines(upgrade.Replace(month1, upgrade.Catalog{Name: "c", Kept: fixed.Catalog, Source: source})); got != "" {
 		t.Errorf("got %s", got)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A cluster walks without the code that is tested: it knows the entries and the versions alone.
@@ -144,9 +145,7 @@ func TestReplaceListsAllStranded(t *testing.T) {
 	stranded, safe := 0, 0
 	for _, f := range folders {
 		c, err := catalog.Read(t.Context(), os.DirFS(filepath.Dir(f)), catalog.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		p := c.Packages[0]
 		versions := map[string]semver.Version{}
 		for _, b := range p.Bundles {

@@ -9,6 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A Subscription gets updates only from the catalog that it names.
@@ -51,12 +52,8 @@ func TestSubscriptions(t *testing.T) {
 			o := classic("1.0.0", "stable")
 			o.Catalog = test.source
 			r, err := upgrade.Check([]installed.Operator{o}, test.catalogs, upgrade.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, format(r.Operators[0])); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, test.want, format(r.Operators[0]))
 		})
 	}
 }
@@ -77,9 +74,7 @@ func TestAmbiguousCatalogs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, err := upgrade.Check([]installed.Operator{v1("1.0.0")}, []upgrade.Catalog{{Name: "a", Kept: test.a}, {Name: "b", Kept: test.b}}, upgrade.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if diff := cmp.Diff(test.want, r.Operators[0].Notes); diff != "" {
 				t.Errorf("%s\n%s", diff, format(r.Operators[0]))
 			}
@@ -116,9 +111,7 @@ func TestIdentify(t *testing.T) {
 			if got.Package != test.want {
 				t.Errorf("its package is %q, want %q", got.Package, test.want)
 			}
-			if diff := cmp.Diff(test.notes, got.Notes); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, test.notes, got.Notes)
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // FuzzCatalog checks that any text either passes or gives problems, that the result is
@@ -62,9 +63,7 @@ func FuzzManifest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		value, err := json.Marshal(map[string][]byte{"data": text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		b := &catalog.Bundle{Meta: &catalog.Meta{}, Package: "p", Name: "b", Properties: []catalog.Property{{Type: "olm.bundle.object", Value: value}}}
 		c := &catalog.Catalog{Packages: []*catalog.Package{{Name: "p", Metas: []*catalog.Meta{{}}, Bundles: []*catalog.Bundle{b}}}}
 		var found *validate.Error

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // Bundles that substitute each other are found in both forms in which a catalog has their annotations.
@@ -46,9 +47,7 @@ func TestSubstituteCycle(t *testing.T) {
 			text += "---\n{schema: olm.channel, package: p, name: a, entries: [" + entries + "]}\n"
 			v := validate.NewValidator()
 			c, err := catalog.Read(t.Context(), fstest.MapFS{"c.yaml": {Data: []byte(text)}}, v.Options())
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			err = v.Catalog(c)
 			var invalid *validate.Error
 			switch {

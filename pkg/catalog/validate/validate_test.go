@@ -12,6 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // valid is a small catalog that violates no rule. The tests below depend on its lines, and change
@@ -83,9 +84,7 @@ func problems(t *testing.T, text string) []validate.Problem {
 	t.Helper()
 	fsys := fstest.MapFS{"catalog.yaml": {Data: []byte(text)}}
 	c, err := catalog.Read(t.Context(), fsys, catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	err = validate.Catalog(c)
 	sameResult(t, fsys, err)
 	if err == nil {
@@ -104,9 +103,7 @@ func sameResult(t *testing.T, fsys fs.FS, want error) {
 	t.Helper()
 	j := validate.NewValidator()
 	c, err := catalog.Read(t.Context(), fsys, j.Options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, p := range c.Packages {
 		for _, m := range p.Objects() {
 			if m.Raw != nil {
@@ -265,7 +262,5 @@ func TestError(t *testing.T) {
 		t.Errorf("got %s", many)
 	}
 	want := "OLM rejects the catalog for 2 reasons:\n  a/catalog.json:3: it is empty (channel-empty)\n  it has none (bundle-image)"
-	if diff := cmp.Diff(want, err.Error()); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, err.Error())
 }

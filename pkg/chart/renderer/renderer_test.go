@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/chart/charttest"
 	"github.com/gantry-mirror/gantry/pkg/chart/render"
 	"github.com/gantry-mirror/gantry/pkg/chart/renderer"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // The test binary is the renderer if it is called as one.
@@ -30,9 +31,7 @@ func TestMain(m *testing.M) {
 func newRenderer(t *testing.T, o renderer.Options) *renderer.Renderer {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	r := renderer.New(self, o)
 	t.Cleanup(r.Close)
 	return r
@@ -110,9 +109,7 @@ func TestFind(t *testing.T) {
 		t.Error(err)
 	}
 	path := filepath.Join(dir, renderer.Program)
-	if err := os.WriteFile(path, nil, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(path, nil, 0o700))
 	for _, override := range []string{"", path} {
 		if got, err := renderer.Find(override); got != path || err != nil {
 			t.Errorf("%q: %q, %v", override, got, err)

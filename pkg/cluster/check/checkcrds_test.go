@@ -13,6 +13,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -54,9 +55,7 @@ func TestDetours(t *testing.T) {
 			`{"schema":"olm.channel","package":"otter","name":"stable","entries":[{"name":"otter.v1.0.0"},{"name":"otter.v1.1.0","replaces":"otter.v1.0.0"},` +
 			`{"name":"otter.v1.2.0","replaces":"otter.v1.1.0","skipRange":"<1.2.0"}]}` +
 			otterBundle("1.0.0", tc.first) + otterBundle("1.1.0", tc.second) + otterBundle("1.2.0", tc.third)
-		if err := os.WriteFile(filepath.Join(dir, "catalog.json"), []byte(catalog), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(dir, "catalog.json"), []byte(catalog), 0o600))
 		result, err := Run(t.Context(), Options{Catalogs: []string{dir}, CRDSafety: true, Workspace: filepath.Join(dir, "none")})
 		if result == nil {
 			t.Fatal(err)
@@ -78,9 +77,7 @@ func TestDetours(t *testing.T) {
 func TestMirrored(t *testing.T) {
 	t.Parallel()
 	served, err := reference.Parse("mirror.example.com:5000/site/one/org/index:v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for image, want := range map[string][]string{
 		"quay.io/org/bundle:v1": {
 			"mirror.example.com:5000/site/one/org/org/bundle:v1", "mirror.example.com:5000/site/one/org/bundle:v1",
@@ -109,15 +106,11 @@ func TestConversionOfBundle(t *testing.T) {
 	b := &catalog.Bundle{Name: "otter.v1"}
 	for _, text := range []string{csv, crd("otters"), crd("seals")} {
 		value, err := json.Marshal(map[string][]byte{"data": []byte(text)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		b.Properties = append(b.Properties, catalog.Property{Type: "olm.bundle.object", Value: value})
 	}
 	found, err := definitionsOf(t.Context(), b, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if len(found) != 2 || !found["otters.example.com"].Webhook || found["seals.example.com"].Webhook {
 		t.Errorf("got %+v", found)
 	}

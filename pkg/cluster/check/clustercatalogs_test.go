@@ -4,11 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan/build"
 )
 
@@ -38,9 +37,7 @@ func TestClusterCatalogs(t *testing.T) {
 	} {
 		warnings.Reset()
 		got, err := clusterCatalogs(e, []extension.Catalog{{Name: tt.name, Ref: tt.ref}}, t.TempDir(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		name := ""
 		if got[0].Content != nil {
 			name = got[0].Content.Names[0]
@@ -58,13 +55,9 @@ func TestClusterCatalogsOfTemplates(t *testing.T) {
 	s.Catalogs[0].Catalog.ClusterCatalogTemplate = "apiVersion: olm.operatorframework.io/v1\nkind: ClusterCatalog\n" +
 		"metadata: {name: ours, labels: {team: a}}\nspec: {priority: 7, availabilityMode: Unavailable}\n"
 	emitted, err := clusterCatalogs(new(env.Env), nil, t.TempDir(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := []extension.Catalog{{Name: "ours", Labels: map[string]string{"team": "a"}, Priority: 7, Unavailable: true, Content: &catalog.Catalog{}}}
-	if diff := cmp.Diff(want, emitted); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, emitted)
 	s.Catalogs[0].Catalog.ClusterCatalogTemplate = "kind: Pod\n"
 	if _, err := clusterCatalogs(new(env.Env), nil, t.TempDir(), s); err == nil || !strings.Contains(err.Error(), "targetClusterCatalogTemplate cc.yaml: kind is Pod") {
 		t.Errorf("of an invalid template: %v", err)

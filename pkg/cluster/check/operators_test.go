@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/cluster/check"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
@@ -140,9 +141,7 @@ func TestClusterExtensions(t *testing.T) {
 	t.Parallel()
 	s := mirrortest.Catalogs(t)
 	text, err := os.ReadFile(s.Path("closed.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	config := s.Write("lake.yaml", strings.Replace(string(text), "  - catalog: registry", "  - targetCatalog: lake/animals\n    catalog: registry", 1))
 	s.Mirrored(config, s.Docker("lake"))
 	files, names := clusterCatalogs(s)
@@ -151,9 +150,7 @@ func TestClusterExtensions(t *testing.T) {
 		t.Fatalf("the ClusterCatalogs are called %v", names)
 	}
 	extension, err := os.ReadFile(s.Path("extension.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	selecting := func(name string) string {
 		return s.Write(name+".yaml", strings.TrimSuffix(string(extension), "}\n")+", selector: {matchLabels: {olm.operatorframework.io/metadata.name: "+name+"}}}\n")
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/cluster/check"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -298,14 +299,10 @@ func TestPlatformKeys(t *testing.T) {
 	mirrortest.Long(t)
 	p := mirrortest.SmallPlatform(t)
 	stranger, err := releasetest.NewKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	last := p.Payload("4.20.2-x86_64")
 	body, err := stranger.Sign(last.Repository+":"+last.Name, last.Digest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	// A file with two blocks: a signature by a key of either block is accepted.
 	trust := updates.ReleaseTrust{ReleaseKeys: []string{p.Write("either.asc", string(p.Releases.Keys.OpenPGP)+string(stranger.OpenPGP))}}
 	p.Service.Script(registrytest.Rule{Path: releasetest.SignaturesPath + "/sha256=" + last.Digest.Encoded() + "/signature-1$", Action: func(rw http.ResponseWriter, _ *http.Request, _ http.Handler) {

@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/cluster/operator"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -22,9 +23,7 @@ func heronBundle(t *testing.T, version string) (labels, files map[string]string)
 	const prefix = "operators.operatorframework.io.bundle."
 	labels = map[string]string{prefix + "mediatype.v1": "registry+v1", prefix + "manifests.v1": "manifests/", prefix + "metadata.v1": "metadata/", prefix + "package.v1": "heron", prefix + "channels.v1": "stable"}
 	annotations, err := json.Marshal(map[string]any{"annotations": labels})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return labels, map[string]string{
 		"metadata/annotations.yaml": string(annotations),
 		"manifests/csv.yaml": `apiVersion: operators.coreos.com/v1alpha1
@@ -165,9 +164,7 @@ func TestNewInstall(t *testing.T) {
 		}
 	}
 	i, err := h.install(operator.InstallOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	says(t, strings.Join(i.Notes, "\n"), "for an operator-controller before 1.11, as OpenShift 4.18 to 5.1 have")
 	names, err := i.WriteFiles(h.Path("install"))
 	if err != nil || len(names) != len(i.Objects) {
@@ -179,9 +176,7 @@ func TestNewInstall(t *testing.T) {
 	}
 
 	old, err := h.install(operator.InstallOptions{Version: "1.0.0", OLM: operator.OLMClassic, Namespace: []string{"a"}, TrustedCA: true, HTTPSProxy: "http://p:1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	text, err = old.YAML()
 	if says(t, string(text), "startingCSV: heron.v1.0.0", "installPlanApproval: Manual", "source: cs-heron-index-v4-20", "targetNamespaces:\n  - a\n", "inject-trusted-cabundle", "name: HTTPS_PROXY"); err != nil {
 		t.Error(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // builds writes a catalog with two bundles of package otter that differ in build metadata alone, and returns
@@ -22,16 +23,12 @@ func builds(t *testing.T) string {
 	for _, build := range []string{"1", "2"} {
 		csv := `{"kind":"ClusterServiceVersion","metadata":{"name":"otter.v1-` + build + `"},"spec":{"installModes":[{"type":"AllNamespaces","supported":true}],"install":{"strategy":"deployment"}}}`
 		object, err := json.Marshal(map[string][]byte{"data": []byte(csv)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		text += `{"schema":"olm.bundle","package":"otter","name":"otter.v1-` + build + `","image":"registry.invalid/otter:v` + build + `","properties":[` +
 			`{"type":"olm.package","value":{"packageName":"otter","version":"1.0.0+` + build + `"}},{"type":"olm.bundle.object","value":` + string(object) + "}]}\n"
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "catalog.json"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(dir, "catalog.json"), []byte(text), 0o600))
 	return dir
 }
 
@@ -57,9 +54,7 @@ func TestPinned(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if i.BundleVersion != tc.version {
 				t.Errorf("it installs %s", i.BundleVersion)
 			}
@@ -85,14 +80,10 @@ func TestSequenceIsForArchives(t *testing.T) {
 func TestWriteFilesRefusesOthers(t *testing.T) {
 	t.Parallel()
 	i, err := NewInstall(t.Context(), InstallOptions{Workspace: t.TempDir(), Catalog: builds(t), Package: "otter"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	dir := t.TempDir()
 	put := func(name string) {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	put("notes.yaml")
 	for range 2 { // also again

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	own "github.com/gantry-mirror/gantry/pkg/delta/recompress/zlib"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // words returns n bytes of text.
@@ -45,16 +46,12 @@ func jar(t testing.TB, entries ...entry) []byte {
 			h.Method = zip.Store
 		}
 		part, err := w.CreateHeader(h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if _, err := part.Write(e.content); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	return b.Bytes()
 }
 
@@ -108,15 +105,11 @@ func program(t testing.TB, wide bool, order bothOrders, sections ...entry) []byt
 		}
 		var z bytes.Buffer
 		w, err := zlib.NewWriterLevel(&z, flate.BestSpeed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if _, err := w.Write(s.content); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.Close())
 		add(s.name, 1, flags, append(b, z.Bytes()...))
 	}
 	add(".shstrtab", 3, 0, append(bytes.Clone(names), ".shstrtab\x00"...))
@@ -140,16 +133,12 @@ func zipped(t testing.TB, level int, name string, content []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, level)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	w.Name = name
 	if _, err := w.Write(content); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	return b.Bytes()
 }
 
@@ -163,9 +152,7 @@ func find(t testing.TB, file []byte) []Named {
 	t.Helper()
 	content := append(append(make([]byte, 1000), file...), "something else"...)
 	f, err := Find(bytes.NewReader(content), 1000, int64(len(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for i := range f.Streams {
 		f.Streams[i].Start -= 1000
 	}
@@ -208,9 +195,7 @@ func TestFind(t *testing.T) {
 				t.Fatalf("%+v", found)
 			}
 			store, err := NewStore(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			defer store.Close()
 			for i, s := range found {
 				err := store.Unpack(t.Context(), bytes.NewReader(tc.file), &s.Stream)

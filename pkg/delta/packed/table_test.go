@@ -12,19 +12,16 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // recipe returns the one of a stream that zlib makes at level 6.
 func recipe(t testing.TB, file []byte, s *Stream, store *Store) recompress.DeflateRecipe {
 	t.Helper()
 	content := bytes.NewReader(file)
-	if err := store.Unpack(t.Context(), content, s); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, store.Unpack(t.Context(), content, s))
 	r, err := recompress.NewDeflateDetector(nil).Detect(t.Context(), io.NewSectionReader(content, s.Start, s.Packed), s.Packed, store.Unpacked(*s), s.Unpacked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return r
 }
 
@@ -32,9 +29,7 @@ func recipe(t testing.TB, file []byte, s *Stream, store *Store) recompress.Defla
 func example(t testing.TB) (target []byte, table *Table, store *Store) {
 	t.Helper()
 	store, err := NewStore(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(store.Close)
 	target = jar(t, entry{"a", words(1, 8_000), false}, entry{"b", words(2, 20_000), false}, entry{"c", words(3, 500), false})
 	target = append(target, zipped(t, 1, "", words(4, 9_000))...)
@@ -46,9 +41,7 @@ func example(t testing.TB) (target []byte, table *Table, store *Store) {
 			end = len(target)
 		}
 		f, err := Find(bytes.NewReader(target), int64(from), int64(end-from))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, s := range f.Streams {
 			r := recipe(t, target, &s.Stream, store)
 			table.AddTarget(s.Stream, r)
@@ -95,9 +88,7 @@ func TestView(t *testing.T) {
 	for range 3 {
 		var out bytes.Buffer
 		w, err := table.NewWriter(&out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for rest := all; len(rest) > 0; {
 			n := min(len(rest), 1+r.IntN(8_000))
 			if _, err := w.Write(rest[:n]); err != nil {
@@ -117,9 +108,7 @@ func TestWriterRefuses(t *testing.T) {
 	target, table, store := example(t)
 	v := NewView(bytes.NewReader(target), int64(len(target)), table.Target, store)
 	all, err := io.ReadAll(io.NewSectionReader(v, 0, v.Size()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	at := v.Position(table.Target[1].Start)
 	for name, change := range map[string]func(b []byte) []byte{
 		"longer":  func(b []byte) []byte { _, _ = rand.NewChaCha8([32]byte{}).Read(b[at : at+9000]); return b },
@@ -128,9 +117,7 @@ func TestWriterRefuses(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		w, err := table.NewWriter(&out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		_, err = w.Write(change(bytes.Clone(all)))
 		if name == "ends" {
 			if err != nil || w.Close() == nil {
@@ -170,14 +157,10 @@ func TestTable(t *testing.T) {
 	t.Parallel()
 	target, table, _ := example(t)
 	raw, err := table.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	size := int64(len(target))
 	got, err := ParseTable(raw, size, []int64{size})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	opts := []cmp.Option{cmpopts.IgnoreUnexported(Stream{}), cmp.Comparer(func(a, b recompress.DeflateRecipe) bool { return a == b })}
 	want := *table
 	want.Bases = [][]Stream{nil}
@@ -185,9 +168,7 @@ func TestTable(t *testing.T) {
 		s.Recipe = 0
 		want.Bases[0] = append(want.Bases[0], s)
 	}
-	if diff := cmp.Diff(&want, got, opts...); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, &want, got, opts...)
 	for n := range raw {
 		if _, err := ParseTable(raw[:n], size, []int64{size}); !errors.Is(err, ErrTable) {
 			t.Errorf("%d bytes of it: %v", n, err)
@@ -213,14 +194,10 @@ func TestTable(t *testing.T) {
 		"overlapping":           {size, size, func(t *Table) { t.Target[1].Start = t.Target[0].End() - 1 }},
 	} {
 		again, err := ParseTable(raw, size, []int64{size})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		tc.change(again)
 		changed, err := again.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if _, err := ParseTable(changed, tc.target, []int64{tc.base}); !errors.Is(err, ErrTable) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -245,9 +222,7 @@ func TestLimit(t *testing.T) {
 	}
 	for len(all) > 0 {
 		raw, err := (&Table{Bases: [][]Stream{all}}).MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if _, err := ParseTable(raw, 0, []int64{at}); err != nil {
 			t.Fatalf("%d streams: %v", len(all), err)
 		}
@@ -258,9 +233,7 @@ func TestLimit(t *testing.T) {
 func FuzzParseTable(f *testing.F) {
 	target, table, _ := example(f)
 	raw, err := table.MarshalBinary()
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	f.Add(raw)
 	size := int64(len(target))
 	f.Fuzz(func(t *testing.T, b []byte) {

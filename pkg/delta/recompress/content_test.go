@@ -11,6 +11,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // contents returns content of many kinds. Long ones are several blocks long. With -short, they are as
@@ -58,16 +60,12 @@ func tarOf(t *testing.T, r *rand.Rand, members int) []byte {
 	for i := range members {
 		content := words(r, r.IntN(9000))
 		h := &tar.Header{Name: fmt.Sprintf("usr/share/doc/%d", i), Mode: 0o644, Size: int64(len(content)), ModTime: time.Unix(int64(i), 0)}
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.WriteHeader(h))
 		if _, err := w.Write(content); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	return b.Bytes()
 }
 
@@ -89,13 +87,9 @@ func mustDetect(t *testing.T, blob, content []byte) *Recipe {
 func checkRecipe(t *testing.T, found *Recipe, blob, content []byte) {
 	t.Helper()
 	raw, err := found.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	recipe, err := Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if recipe.ContentSize() != int64(len(content)) {
 		t.Errorf("ContentSize is %d, want %d", recipe.ContentSize(), len(content))
 	}
@@ -105,20 +99,14 @@ func checkRecipe(t *testing.T, found *Recipe, blob, content []byte) {
 		}
 		var got bytes.Buffer
 		w, err := recipe.NewWriter(&got)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := writeInParts(w, content, sizes); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
+		fail.On(t, writeInParts(w, content, sizes))
 		if !bytes.Equal(got.Bytes(), blob) {
 			t.Fatalf("%s makes another blob if written in parts of at most %d bytes", recipe.Compressor(), sizes)
 		}
 	}
 	u, err := Uncompress(bytes.NewReader(blob))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer u.Close()
 	if got, err := io.ReadAll(u); err != nil || !bytes.Equal(got, content) {
 		t.Fatalf("Uncompress returns other content, and %v", err)
@@ -145,14 +133,10 @@ func writeInParts(w io.WriteCloser, b []byte, limit int) error {
 func encode(t *testing.T, c compressor, level, blockSize int, header, content []byte) []byte {
 	t.Helper()
 	e, err := c.open(level, blockSize)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var b bytes.Buffer
 	m := memberWriter{w: &b, format: c.format, encoder: e}
-	if err := errors.Join(m.begin(header), m.write(content), m.finish()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(m.begin(header), m.write(content), m.finish()))
 	return b.Bytes()
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // deflated returns content as a stream of raw deflate.
@@ -15,17 +17,13 @@ func deflated(t testing.TB, use candidate, content []byte) []byte {
 		t.Fatalf("%s does not write raw deflate", use)
 	}
 	e, err := c.open(use.level, use.size)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var b bytes.Buffer
 	e.Reset(&b)
 	if _, err := e.Write(content); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, e.Close())
 	return b.Bytes()
 }
 
@@ -48,18 +46,14 @@ func TestDeflate(t *testing.T) {
 				t.Fatalf("%s: %v", use, err)
 			}
 			raw, err := r.MarshalBinary()
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			again, err := ParseDeflate(raw)
 			if err != nil || again != r || again.Check() != nil {
 				t.Fatalf("%s: %v is read as %v: %v", use, r, again, err)
 			}
 			var out bytes.Buffer
 			w, err := again.NewWriter(&out)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			for range 2 { // the second time after Reset
 				out.Reset()
 				w.Reset(&out)
@@ -117,13 +111,9 @@ func TestDeflateDetector(t *testing.T) {
 func TestParseDeflateRefused(t *testing.T) {
 	t.Parallel()
 	good, err := DeflateRecipe{use: candidate{name: "zlib", level: 6}, fingerprint: "0011223344556677"}.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	r, err := ParseDeflate(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if err := r.Check(); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("another fingerprint: %v", err)
 	}
@@ -140,9 +130,7 @@ func TestParseDeflateRefused(t *testing.T) {
 	}
 	for _, name := range []string{"pgzip", "pigz", "klauspost-zstd", "none", "new"} {
 		raw, err := DeflateRecipe{use: candidate{name: name, level: 6}, fingerprint: "0011223344556677"}.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if _, err := ParseDeflate(raw); !errors.Is(err, ErrUnsupported) {
 			t.Errorf("%s: %v", name, err)
 		}

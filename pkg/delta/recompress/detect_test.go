@@ -13,6 +13,8 @@ import (
 
 	kgzip "github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestLibraries compresses with the libraries themselves, as container tools do.
@@ -30,17 +32,11 @@ func TestLibraries(t *testing.T) {
 				}
 				var std, klauspost bytes.Buffer
 				s, err := gzip.NewWriterLevel(&std, level)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				s.Name, s.Extra, s.Comment, s.ModTime = "layer.tar", []byte("extra"), "comment", time.Unix(1e9, 0)
 				k, err := kgzip.NewWriterLevel(&klauspost, level)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := errors.Join(writeInParts(s, content, 50_000), writeInParts(k, content, 50_000)); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
+				fail.On(t, errors.Join(writeInParts(s, content, 50_000), writeInParts(k, content, 50_000)))
 				mustDetect(t, std.Bytes(), content)
 				mustDetect(t, klauspost.Bytes(), content)
 			}
@@ -48,12 +44,8 @@ func TestLibraries(t *testing.T) {
 				for _, concurrency := range []int{1, 4} {
 					var b bytes.Buffer
 					w, err := zstd.NewWriter(&b, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(concurrency))
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := writeInParts(w, content, 50_000); err != nil {
-						t.Fatal(err)
-					}
+					fail.On(t, err)
+					fail.On(t, writeInParts(w, content, 50_000))
 					mustDetect(t, b.Bytes(), content)
 				}
 			}
@@ -166,9 +158,7 @@ func TestNotReproducible(t *testing.T) {
 			if _, err := w.Write(p); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.Flush(); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, w.Flush())
 		}
 		w.Close()
 		return b.Bytes()
@@ -297,9 +287,7 @@ func TestWriterErrors(t *testing.T) {
 	content := contents(t)["words"]
 	r := mustDetect(t, encode(t, must(t, "go-gzip"), 6, 0, gzipHeader(0), content), content)
 	w, err := r.NewWriter(io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if err := writeInParts(w, content[1:], 1000); !errors.Is(err, ErrContentSize) {
 		t.Errorf("missing content: %v", err)
 	}

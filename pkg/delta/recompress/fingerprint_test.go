@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestFingerprints fails if a compressor's output changed. fingerprints.txt explains what to do then.
@@ -52,9 +54,7 @@ func TestFingerprints(t *testing.T) {
 func TestKnownFingerprints(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, line := range []string{"\t" + klauspostModule + " " + listedKlauspost + " ", "\ngo " + strings.TrimPrefix(listedGo, "go") + "."} {
 		if !strings.Contains(string(text), line) {
 			t.Errorf("go.mod does not have %q: update knownfingerprints.go and fingerprints.txt", line)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // FuzzParse checks that a recipe that is accepted is written again as the same bytes.
@@ -20,30 +22,20 @@ func FuzzParse(f *testing.F) {
 			size = c.size.usual[0]
 		}
 		e, err := c.open(c.levels[0], size)
-		if err != nil {
-			f.Fatal(err)
-		}
+		fail.On(f, err)
 		var b bytes.Buffer
 		m := memberWriter{w: &b, format: c.format, encoder: e}
-		if err := errors.Join(m.begin(header), m.write(content), m.finish()); err != nil {
-			f.Fatal(err)
-		}
+		fail.On(f, errors.Join(m.begin(header), m.write(content), m.finish()))
 		r, err := detect(b.Bytes(), DetectOptions{})
-		if err != nil {
-			f.Fatal(err)
-		}
+		fail.On(f, err)
 		raw, err := r.MarshalBinary()
-		if err != nil {
-			f.Fatal(err)
-		}
+		fail.On(f, err)
 		f.Add(raw)
 	}
 	members := Recipe{compressor: "go-gzip", level: 1, fingerprint: "0011223344556677", headers: [][]byte{gzipHeader(0), gzipHeader(4)},
 		segments: []segment{{length: 1}, {header: 1, length: 500}, {}, {raw: []byte("end")}}}
 	raw, err := members.MarshalBinary()
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	f.Add(raw)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := Parse(b)
@@ -79,14 +71,10 @@ func FuzzDetect(f *testing.F) {
 			return
 		}
 		u, err := Uncompress(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		defer u.Close()
 		content, err := io.ReadAll(u)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		checkRecipe(t, r, b, content)
 	})
 }

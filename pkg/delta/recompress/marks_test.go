@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestMarksAtBlockEnds has the bytes of a sync flush in content that is stored as it is. Only those
@@ -103,9 +105,7 @@ func TestManyMembers(t *testing.T) {
 	}
 	var end bytes.Buffer
 	w := gzip.NewWriter(&end)
-	if err := errors.Join(w.Flush(), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(w.Flush(), w.Close()))
 	member := encode(t, must(t, "zlib"), 6, 0, gzipHeader(0), nil)
 	blob := append(bytes.Repeat(member, 50_000), end.Bytes()...)
 	_, report, err := Detect(t.Context(), bytes.NewReader(blob), int64(len(blob)), DetectOptions{})

@@ -13,20 +13,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // folder returns a new folder with an empty folder "sub" in it.
 func folder(t *testing.T) Folder {
 	t.Helper()
 	root, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(func() { _ = root.Close() })
-	if err := root.Mkdir("sub", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, root.Mkdir("sub", 0o755))
 	return Folder{Root: root}
 }
 
@@ -40,9 +36,7 @@ func names(t *testing.T, f Folder) []string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return list
 }
 
@@ -57,18 +51,14 @@ func TestWriteFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "state.json")
 			for _, text := range []string{"one", "two, which is longer", ""} {
-				if err := tc.write(path, []byte(text)); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, tc.write(path, []byte(text)))
 				got, err := os.ReadFile(path)
 				if err != nil || string(got) != text {
 					t.Fatalf("read %q, %v; want %q", got, err, text)
 				}
 			}
 			info, err := os.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if mode := info.Mode().Perm(); mode&^tc.mode != 0 || mode&0o600 != 0o600 {
 				t.Errorf("mode %v, want %v less the umask", mode, tc.mode)
 			}
@@ -102,17 +92,11 @@ func TestDraft(t *testing.T) {
 	for _, noSync := range []bool{false, true} {
 		f := folder(t)
 		f.NoSync = noSync
-		if err := f.WriteFile("sub/x", []byte("old")); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, f.WriteFile("sub/x", []byte("old")))
 		kept, err := f.Draft("sub")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		dropped, err := f.Draft("sub")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, d := range []*Draft{kept, dropped} {
 			if _, err := d.Write([]byte("half of ")); err != nil {
 				t.Fatal(err)
@@ -125,24 +109,18 @@ func TestDraft(t *testing.T) {
 			t.Errorf("files while drafts are open: %v", list)
 		}
 		_, err = kept.Write([]byte("the new"))
-		if err := errors.Join(err, dropped.Discard(), kept.Commit("sub/x")); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, errors.Join(err, dropped.Discard(), kept.Commit("sub/x")))
 		if text, err := f.Root.ReadFile("sub/x"); err != nil || string(text) != "half of the new" {
 			t.Errorf("it has become %q, %v", text, err)
 		}
-		if diff := cmp.Diff([]string{"sub/x"}, names(t, f)); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, []string{"sub/x"}, names(t, f))
 	}
 }
 
 func TestCommitFailsWhole(t *testing.T) {
 	f := folder(t)
 	d, err := f.Draft(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if err := d.Commit("sub"); err == nil {
 		t.Error("a file took the name of a folder")
 	}
@@ -158,20 +136,14 @@ func TestSweep(t *testing.T) {
 	var open *Draft
 	for i := range 3 {
 		d, err := f.Draft("sub")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if open = d; i < 2 { // as if its run died
-			if err := d.file.Close(); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, d.file.Close())
 		}
 		drafts = append(drafts, d.name)
 	}
 	for name, at := range map[string]time.Time{drafts[0]: now.Add(-time.Hour), drafts[1]: now} {
-		if err := f.Root.Chtimes(name, at, at); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, f.Root.Chtimes(name, at, at))
 	}
 	old := now.Add(-time.Hour)
 	if err := errors.Join(
@@ -186,9 +158,7 @@ func TestSweep(t *testing.T) {
 		want = append(want, drafts[1])
 	}
 	slices.Sort(want)
-	if diff := cmp.Diff(want, names(t, f)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, names(t, f))
 	if info, err := f.Root.Stat("sub/" + tempPrefix + "folder"); err != nil || !info.IsDir() {
 		t.Errorf("a folder was removed: %v", err)
 	}
@@ -226,12 +196,8 @@ func TestSweepWhileWriting(t *testing.T) {
 func TestDraftNamesItsFolder(t *testing.T) {
 	f := folder(t)
 	d, err := f.Draft("sub")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
+	fail.On(t, d.file.Close())
 	_, err = d.Write([]byte("x"))
 	if !errors.Is(err, fs.ErrClosed) || !strings.Contains(err.Error(), filepath.Join(f.Root.Name(), "sub")+":") || strings.Contains(err.Error(), tempPrefix) {
 		t.Errorf("Write = %v", err)

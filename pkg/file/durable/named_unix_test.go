@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // These tests do not write to the devices of the machine: if they are run as root and the code is
@@ -22,9 +24,7 @@ import (
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return string(text)
 }
 
@@ -69,15 +69,11 @@ func TestWriteFollowsLinks(t *testing.T) {
 func TestWriteIntoPipe(t *testing.T) {
 	dir := t.TempDir()
 	pipe, link := filepath.Join(dir, "pipe"), filepath.Join(dir, "link")
-	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.Symlink("pipe", link)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(syscall.Mkfifo(pipe, 0o600), os.Symlink("pipe", link)))
 	for _, name := range []string{pipe, link} {
 		// Opened for reading and writing, the pipe does not block. The text fits into its buffer.
 		reader, err := os.OpenFile(pipe, os.O_RDWR|syscall.O_NONBLOCK, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		broken := errors.New("it broke")
 		err = Write(name, func(w io.Writer) error {
 			_, err := io.WriteString(w, "a plan")
@@ -105,9 +101,7 @@ func TestWriteIntoPipe(t *testing.T) {
 // that a reader of the open file gets the text.
 func TestWriteIntoDescriptor(t *testing.T) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if err := errors.Join(WriteFile(fmt.Sprintf("/dev/fd/%d", w.Fd()), []byte("to the pipe")), w.Close()); err != nil {
 		t.Error(err)
 	}
@@ -115,9 +109,7 @@ func TestWriteIntoDescriptor(t *testing.T) {
 		t.Errorf("read %q, %v", got, err)
 	}
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer file.Close()
 	if err := WriteFile(fmt.Sprintf("/dev/fd/%d", file.Fd()), []byte("to the file")); err != nil {
 		t.Error(err)
@@ -131,17 +123,13 @@ func TestWriteIntoDescriptor(t *testing.T) {
 // position.
 func TestWriteIntoStdout(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer file.Close()
 	saved := os.Stdout
 	os.Stdout = file
 	defer func() { os.Stdout = saved }()
 	_, err = file.WriteString("before, ")
-	if err := errors.Join(err, WriteFile(file.Name(), []byte("the plan"))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(err, WriteFile(file.Name(), []byte("the plan"))))
 	if _, err := file.WriteString(", after"); err != nil {
 		t.Fatal(err)
 	}
@@ -152,9 +140,7 @@ func TestWriteIntoStdout(t *testing.T) {
 
 func TestResolve(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Symlink("free", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Symlink("free", filepath.Join(dir, "link")))
 	for path, want := range map[string]struct {
 		file    string
 		regular bool

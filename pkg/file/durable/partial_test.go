@@ -7,21 +7,19 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // begin writes the beginning of a file, and keeps it.
 func begin(t *testing.T, f Folder, name, key, text string) {
 	t.Helper()
 	p, err := f.Partial(name, key, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := p.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Keep(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.Keep())
 }
 
 func TestPartialContinues(t *testing.T) {
@@ -31,15 +29,11 @@ func TestPartialContinues(t *testing.T) {
 	if err != nil || p.Size() != 5 {
 		t.Fatalf("%v, %d bytes", err, p.Size())
 	}
-	if err := p.Resume(3); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.Resume(3))
 	if _, err := p.Write([]byte("ged")); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Commit("sub/disk.iso"); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.Commit("sub/disk.iso"))
 	if got, err := fs.ReadFile(f.Root.FS(), "sub/disk.iso"); err != nil || string(got) != "begged" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -69,16 +63,12 @@ func TestPartialRemoves(t *testing.T) {
 func TestPartialInUse(t *testing.T) {
 	f := folder(t)
 	p, err := f.Partial("disk", "1", 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := f.Partial("disk", "1", 0o644); !errors.Is(err, ErrInUse) {
 		t.Errorf("the second run: %v", err)
 	}
 	other, err := f.Partial("disk", "2", 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if err := errors.Join(p.Discard(), other.Discard()); err != nil {
 		t.Errorf("a file that is in use was removed: %v", err)
 	}
@@ -87,9 +77,7 @@ func TestPartialInUse(t *testing.T) {
 // TestPartialIsNoLink checks that a symbolic link of the name is replaced, and not followed.
 func TestPartialIsNoLink(t *testing.T) {
 	f := folder(t)
-	if err := f.WriteFile("precious", []byte("text")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, f.WriteFile("precious", []byte("text")))
 	if err := f.Root.Symlink("precious", ".disk.1.partial"); err != nil {
 		t.Skip(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func unsupported(*os.File) error { return errors.ErrUnsupported }
@@ -21,9 +22,7 @@ func folder(t *testing.T) (root *os.Root, path string) {
 	t.Helper()
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(func() { _ = root.Close() })
 	return root, filepath.Join(dir, "lock")
 }
@@ -32,9 +31,7 @@ func folder(t *testing.T) (root *os.Root, path string) {
 func needFlock(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer f.Close()
 	if err := flock(f); errors.Is(err, errors.ErrUnsupported) {
 		t.Skip("the file system has no flock")
@@ -73,24 +70,18 @@ func TestAcquireInTwoProcesses(t *testing.T) {
 	lock := func() int {
 		t.Helper()
 		program, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		cmd := exec.CommandContext(t.Context(), program)
 		cmd.Env = append(os.Environ(), lockInFolder+"="+filepath.Dir(path))
 		_ = cmd.Run() // the exit status is the result
 		return cmd.ProcessState.ExitCode()
 	}
 	l, err := Acquire(root, "lock")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if got := lock(); got != 1 {
 		t.Errorf("the second process ended with %d, want 1: it is locked", got)
 	}
-	if err := l.Release(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, l.Release())
 	if got := lock(); got != 0 {
 		t.Errorf("after the release, the second process ended with %d, want 0", got)
 	}
@@ -104,9 +95,7 @@ func TestAcquire(t *testing.T) {
 				needFlock(t, path+".probe")
 			}
 			first, err := acquire(root, "lock", f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			_, err = acquire(root, "lock", f)
 			var locked *LockedError
 			if !errors.As(err, &locked) {
@@ -118,16 +107,12 @@ func TestAcquire(t *testing.T) {
 			if locked.Path != path || locked.Unsure != (name == "none") {
 				t.Errorf("%+v, want the path %s", locked, path)
 			}
-			if err := first.Release(); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, first.Release())
 			if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the file is still there: %v", err)
 			}
 			second, err := acquire(root, "lock", f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if err := second.Release(); err != nil {
 				t.Error(err)
 			}
@@ -154,9 +139,7 @@ func TestFileOfKilledRun(t *testing.T) {
 				if system == "flock" {
 					needFlock(t, path+".probe")
 				}
-				if err := os.WriteFile(path, []byte(tc.text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, os.WriteFile(path, []byte(tc.text), 0o644))
 				l, err := acquire(root, "lock", f)
 				var locked *LockedError
 				if want := tc.locked && system == "none"; errors.As(err, &locked) != want || !want && err != nil {
@@ -224,9 +207,7 @@ func TestAcquireRace(t *testing.T) {
 
 func TestAcquireInRemovedFolder(t *testing.T) {
 	root, path := folder(t)
-	if err := os.Remove(filepath.Dir(path)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(filepath.Dir(path)))
 	if l, err := Acquire(root, "lock"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Acquire = %v, %v, want fs.ErrNotExist", l, err)
 	}
@@ -236,12 +217,8 @@ func TestAcquireInRemovedFolder(t *testing.T) {
 func TestReleaseKeepsFileOfAnotherRun(t *testing.T) {
 	root, path := folder(t)
 	l, err := acquire(root, "lock", unsupported)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte("process 1 on elsewhere"), 0o644), l.Release()); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
+	fail.On(t, errors.Join(os.Remove(path), os.WriteFile(path, []byte("process 1 on elsewhere"), 0o644), l.Release()))
 	if text, err := os.ReadFile(path); err != nil || string(text) != "process 1 on elsewhere" {
 		t.Errorf("the file of the other run is %q, %v", text, err)
 	}

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestInputPipe checks that a pipe without a writer is an error and that one with a writer is read,
@@ -17,13 +19,9 @@ import (
 func TestInputPipe(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(name, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, syscall.Mkfifo(name, 0o600))
 	in, err := OpenInput(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer in.Close()
 	in.writer = time.Millisecond
 	if _, err := io.ReadAll(in); !errors.Is(err, ErrNoWriter) {
@@ -41,13 +39,9 @@ func TestInputPipe(t *testing.T) {
 func TestInputFile(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(name, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(name, nil, 0o600))
 	in, err := OpenInput(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer in.Close()
 	if text, err := io.ReadAll(in); len(text) > 0 || err != nil {
 		t.Errorf("an empty file: %q, %v", text, err)

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestPipesDoNotBlock checks that each way to open a file returns if it is a pipe that no process has
@@ -21,13 +23,9 @@ func TestPipesDoNotBlock(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
-	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.Symlink("pipe", filepath.Join(dir, "link"))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(syscall.Mkfifo(pipe, 0o600), os.Symlink("pipe", filepath.Join(dir, "link"))))
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer root.Close()
 	for name, open := range map[string]func() error{
 		"OpenPath":         func() error { _, _, err := OpenPath(pipe); return err },
@@ -50,18 +48,14 @@ func TestPipesDoNotBlock(t *testing.T) {
 func TestOutputPipe(t *testing.T) {
 	t.Parallel()
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, syscall.Mkfifo(pipe, 0o600))
 	read := make(chan string, 1)
 	go func() {
 		text, _ := os.ReadFile(pipe) // an empty text fails the test
 		read <- string(text)
 	}()
 	f, err := openOutput(pipe, os.O_WRONLY, 0, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	_, err = io.WriteString(f, "text")
 	if err := errors.Join(err, f.Close()); err != nil {
 		t.Error(err)
@@ -75,13 +69,9 @@ func TestOutputPipe(t *testing.T) {
 func TestFS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "sub"), 0o700), os.WriteFile(filepath.Join(dir, "sub", "file"), []byte("text"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(os.Mkdir(filepath.Join(dir, "sub"), 0o700), os.WriteFile(filepath.Join(dir, "sub", "file"), []byte("text"), 0o600)))
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer root.Close()
 	if err := fstest.TestFS(FS(root), "sub/file"); err != nil {
 		t.Error(err)
@@ -92,9 +82,7 @@ func TestFS(t *testing.T) {
 func TestReadLimits(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(name, []byte("text"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(name, []byte("text"), 0o600))
 	for what, read := range map[string]func(string, int64) ([]byte, fs.FileInfo, error){"ReadPath": ReadPath, "ReadInput": ReadInput} {
 		if text, info, err := read(name, 4); string(text) != "text" || err != nil || info.Size() != 4 {
 			t.Errorf("%s: %q, %v", what, text, err)

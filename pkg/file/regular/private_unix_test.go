@@ -7,29 +7,23 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestIsExposed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, nil, 0o600))
 	for mode, want := range map[fs.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o604: true, 0o620: true, 0o644: true} {
-		if err := os.Chmod(file, mode); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.Chmod(file, mode))
 		info, err := os.Stat(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if got := IsExposed(info); got != want {
 			t.Errorf("mode %04o: %t", mode, got)
 		}
 	}
 	info, err := os.Stat(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if IsExposed(info) {
 		t.Error("a folder is exposed")
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestRead(t *testing.T) {
@@ -22,13 +24,9 @@ func TestRead(t *testing.T) {
 		os.Symlink(outside, in("out")),
 		os.Symlink(filepath.Dir(outside), in("elsewhere")),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer root.Close()
 	for name, tc := range map[string]struct {
 		file    string

@@ -8,10 +8,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // Free space is read from the folder, or from its nearest parent.
@@ -55,9 +55,7 @@ func TestCheckWith(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff(tc.want, err); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, tc.want, err)
 		})
 	}
 }
@@ -77,9 +75,7 @@ func TestFull(t *testing.T) {
 		if !errors.As(err, &tooSmall) || !errors.Is(err, syscall.ENOSPC) {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(Error{Dir: "/d", Needed: 20, Available: tc.want, Err: full}, *tooSmall, cmpopts.EquateErrors()); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, Error{Dir: "/d", Needed: 20, Available: tc.want, Err: full}, *tooSmall, cmpopts.EquateErrors())
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/httpserver/catalogserver"
 )
 
@@ -124,9 +125,7 @@ properties:
 func read(t testing.TB, text string) *catalog.Catalog {
 	t.Helper()
 	c, err := catalog.Read(t.Context(), fstest.MapFS{"catalog.yaml": {Data: []byte(text)}}, catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return c
 }
 
@@ -135,9 +134,7 @@ func read(t testing.TB, text string) *catalog.Catalog {
 func serve(t *testing.T, handler http.Handler) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() {
@@ -161,42 +158,28 @@ type client struct {
 func connect(t *testing.T, c *catalog.Catalog) *client {
 	t.Helper()
 	handler, err := catalogserver.Registry(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	conn, err := grpc.NewClient(serve(t, handler), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(func() { conn.Close() })
 	stream, err := grpc_reflection_v1.NewServerReflectionClient(conn).ServerReflectionInfo(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if err := stream.Send(&grpc_reflection_v1.ServerReflectionRequest{
 		MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: "api.Registry"},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := stream.Recv()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	set := &descriptorpb.FileDescriptorSet{}
 	for _, text := range answer.GetFileDescriptorResponse().GetFileDescriptorProto() {
 		file := &descriptorpb.FileDescriptorProto{}
-		if err := proto.Unmarshal(text, file); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, proto.Unmarshal(text, file))
 		set.File = append(set.File, file)
 	}
 	files, err := protodesc.NewFiles(set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := stream.CloseSend(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
+	fail.On(t, stream.CloseSend())
 	return &client{conn, files}
 }
 
@@ -204,14 +187,10 @@ func connect(t *testing.T, c *catalog.Catalog) *client {
 func (c *client) call(ctx context.Context, t *testing.T, service, method, request string) ([]any, error) {
 	t.Helper()
 	found, err := c.files.FindDescriptorByName(protoreflect.FullName(service + "." + method))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	m := found.(protoreflect.MethodDescriptor)
 	in := dynamicpb.NewMessage(m.Input())
-	if err := protojson.Unmarshal([]byte(request), in); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, protojson.Unmarshal([]byte(request), in))
 	stream, err := c.NewStream(ctx, &grpc.StreamDesc{ServerStreams: m.IsStreamingServer()}, "/"+service+"/"+method)
 	if err != nil {
 		return nil, err
@@ -234,9 +213,7 @@ func (c *client) call(ctx context.Context, t *testing.T, service, method, reques
 			t.Errorf("%s: fields that are not described: %x", method, unknown)
 		}
 		text, err := protojson.Marshal(out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		answers = append(answers, value(t, string(text)))
 		if !m.IsStreamingServer() {
 			return answers, nil
@@ -260,9 +237,7 @@ func TestFieldNumbers(t *testing.T) {
 	c := connect(t, read(t, text))
 	got := map[string]string{}
 	file, err := c.files.FindFileByPath("pkg/catalogserver/api/registry.proto")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for i := range file.Messages().Len() {
 		m := file.Messages().Get(i)
 		var fields []string

@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestMadeCSV checks the ClusterServiceVersion that is made for a bundle that has only an excerpt
@@ -17,9 +19,7 @@ func TestMadeCSV(t *testing.T) {
 	t.Parallel()
 	c := connect(t, read(t, text))
 	got, err := c.call(t.Context(), t, "api.Registry", "GetBundle", `{"pkgName": "foo", "channelName": "stable", "csvName": "foo.v1.2.0"}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	bundle := got[0].(map[string]any)
 	const want = `{
 		"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",

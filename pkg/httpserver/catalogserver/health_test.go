@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/httpserver/catalogserver"
 )
 
@@ -27,9 +28,7 @@ func TestHealthOfRegistry(t *testing.T) {
 			t.Errorf("%q: got %v, %v", service, got, err)
 		}
 		stream, err := client.Watch(t.Context(), request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		got, err = stream.Recv()
 		if status.Code(err) != want || (err == nil) != (got.GetStatus() == grpc_health_v1.HealthCheckResponse_SERVING) {
 			t.Errorf("watching %q: got %v, %v", service, got, err)
@@ -41,13 +40,9 @@ func TestHealthOfRegistry(t *testing.T) {
 func TestDescriptionOfHealth(t *testing.T) {
 	t.Parallel()
 	file := &descriptorpb.FileDescriptorProto{}
-	if err := proto.Unmarshal(catalogserver.DescribeHealth(), file); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, proto.Unmarshal(catalogserver.DescribeHealth(), file))
 	files, err := protodesc.NewFiles(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{file}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, name := range catalogserver.HealthSymbols() {
 		if _, err := files.FindDescriptorByName(protoreflect.FullName(name)); err != nil {
 			t.Error(err)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/httpserver/catalogserver"
 )
 
@@ -30,9 +31,7 @@ func api(t *testing.T) http.Handler {
 		catalogserver.Catalog{Name: "my-catalog", Content: read(t, text), Modified: modified},
 		catalogserver.Catalog{Name: "other.catalog", Content: read(t, "{\"schema\": \"x\",\n \"text\": \"a\\nb <&> \u2028\"}")},
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return h
 }
 
@@ -144,9 +143,7 @@ func TestHTTPRequests(t *testing.T) {
 	answer := httptest.NewRecorder()
 	h.ServeHTTP(answer, request)
 	unzip, err := gzip.NewReader(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if got, err := io.ReadAll(unzip); err != nil || !bytes.Equal(got, whole.Body.Bytes()) {
 		t.Errorf("compressed: got %d bytes, %v", len(got), err)
 	}
@@ -186,9 +183,7 @@ func TestLineReader(t *testing.T) {
 	api(t).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/catalogs/my-catalog/api/v1/all", nil))
 	for _, c := range []string{text, "schema: x"} {
 		r, err := catalogserver.NewLineReader(read(t, c))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		want := answer.Body.Bytes()
 		if c != text {
 			want = []byte("{\"schema\":\"x\"}\n")
@@ -203,9 +198,7 @@ func TestLineReader(t *testing.T) {
 func TestEither(t *testing.T) {
 	t.Parallel()
 	registry, err := catalogserver.Registry(read(t, text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	address := serve(t, catalogserver.Either(registry, api(t)))
 	for _, tc := range []struct {
 		name, method, path, contentType, want string
@@ -220,9 +213,7 @@ func TestEither(t *testing.T) {
 		transport.Protocols.SetHTTP1(!tc.http2)
 		transport.Protocols.SetUnencryptedHTTP2(tc.http2)
 		request, err := http.NewRequestWithContext(t.Context(), tc.method, "http://"+address+tc.path, strings.NewReader("\x00\x00\x00\x00\x00"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		request.Header.Set("Content-Type", tc.contentType)
 		answer, err := transport.RoundTrip(request)
 		if err != nil {
@@ -242,14 +233,10 @@ func TestServeFails(t *testing.T) {
 	var listeners []catalogserver.Listener
 	for range 2 {
 		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		listeners = append(listeners, catalogserver.Listener{Listener: l, Handler: http.NotFoundHandler()})
 	}
-	if err := listeners[0].Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, listeners[0].Close())
 	err := catalogserver.Serve(t.Context(), slog.New(slog.DiscardHandler), listeners...)
 	if !errors.Is(err, net.ErrClosed) {
 		t.Errorf("got %v, want that the listener is closed", err)
@@ -264,9 +251,7 @@ func TestServeLogs(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer // only read after the server ended
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	done := make(chan error, 1)
@@ -275,13 +260,9 @@ func TestServeLogs(t *testing.T) {
 		done <- catalogserver.Serve(ctx, logger, catalogserver.Listener{Listener: l, Handler: api(t)})
 	}()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.Addr().String()+"/catalogs/x/api/v1/all", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	answer.Body.Close()
 	stop()
 	if err := <-done; err != nil {

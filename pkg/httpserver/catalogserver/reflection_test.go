@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/httpserver/catalogserver"
 )
 
@@ -39,31 +40,21 @@ var reflectionRequests = []struct {
 func TestReflection(t *testing.T) {
 	t.Parallel()
 	handler, err := catalogserver.Registry(read(t, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	conn, err := grpc.NewClient(serve(t, handler), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(func() { conn.Close() })
 	for _, version := range []string{"v1", "v1alpha"} {
 		open := func() grpc.ClientStream {
 			stream, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, "/grpc.reflection."+version+".ServerReflection/ServerReflectionInfo")
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			return stream
 		}
 		stream := open()
 		for _, tc := range reflectionRequests {
 			answer := &grpc_reflection_v1.ServerReflectionResponse{}
-			if err := stream.SendMsg(tc.request); err != nil {
-				t.Fatal(err)
-			}
-			if err := stream.RecvMsg(answer); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, stream.SendMsg(tc.request))
+			fail.On(t, stream.RecvMsg(answer))
 			if !proto.Equal(answer.OriginalRequest, tc.request) || answer.ValidHost != tc.request.Host || len(answer.ProtoReflect().GetUnknown()) > 0 {
 				t.Errorf("the response to %v is %v", tc.request, answer)
 			}
@@ -71,17 +62,13 @@ func TestReflection(t *testing.T) {
 				t.Errorf("%s: %v (-want +got):\n%s", version, tc.request, diff)
 			}
 		}
-		if err := stream.CloseSend(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, stream.CloseSend())
 		if err := stream.RecvMsg(&grpc_reflection_v1.ServerReflectionResponse{}); err != io.EOF {
 			t.Errorf("the stream ends with %v", err)
 		}
 		// A request for nothing.
 		stream = open()
-		if err := stream.SendMsg(&grpc_reflection_v1.ServerReflectionRequest{Host: "h"}); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, stream.SendMsg(&grpc_reflection_v1.ServerReflectionRequest{Host: "h"}))
 		if err := stream.RecvMsg(&grpc_reflection_v1.ServerReflectionResponse{}); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("a request for nothing: %v", err)
 		}
@@ -97,15 +84,11 @@ func answered(t *testing.T, r *grpc_reflection_v1.ServerReflectionResponse) (fou
 	}
 	for _, text := range r.GetFileDescriptorResponse().GetFileDescriptorProto() {
 		file := &descriptorpb.FileDescriptorProto{}
-		if err := proto.Unmarshal(text, file); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, proto.Unmarshal(text, file))
 		found = append(found, file.GetName())
 		if file.GetPackage() == "grpc.health.v1" {
 			files, err := protodesc.NewFiles(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{file}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if _, err := files.FindDescriptorByName("grpc.health.v1.Health.Check"); err != nil {
 				t.Error(err)
 			}
@@ -124,9 +107,7 @@ func answered(t *testing.T, r *grpc_reflection_v1.ServerReflectionResponse) (fou
 func FuzzReflection(f *testing.F) {
 	for _, tc := range reflectionRequests {
 		text, err := proto.Marshal(tc.request)
-		if err != nil {
-			f.Fatal(err)
-		}
+		fail.On(f, err)
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, request []byte) {

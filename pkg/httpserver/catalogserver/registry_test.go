@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/httpserver/catalogserver"
 )
 
@@ -126,9 +127,7 @@ func TestProviderOnce(t *testing.T) {
  {"type": "olm.gvk", "value": {"kind": "P", "version": "v1", "group": "p.io"}}]}
 `))
 	got, err := c.call(t.Context(), t, "api.Registry", "GetChannelEntriesThatProvide", `{"group": "p.io", "version": "v1", "kind": "P"}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if d := cmp.Diff(value(t, `[{"packageName": "p", "channelName": "a", "bundleName": "p.v1.0.0"}]`), any(got)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/httpserver/catalogserver"
 )
 
@@ -21,13 +22,9 @@ import (
 func TestServeStops(t *testing.T) {
 	t.Parallel()
 	registry, err := catalogserver.Registry(read(t, text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	done := make(chan error, 1)
@@ -35,14 +32,10 @@ func TestServeStops(t *testing.T) {
 		done <- catalogserver.Serve(ctx, slog.New(slog.DiscardHandler), catalogserver.Listener{Listener: l, Handler: registry})
 	}()
 	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer conn.Close()
 	stream, err := grpc_health_v1.NewHealthClient(conn).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := stream.Recv(); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/httpserver/registryserver"
 )
 
@@ -179,9 +180,7 @@ func TestWrongLength(t *testing.T) {
 		text := noise(1000)
 		s := serveFrom(t, short{sh, by}, sh, at("app", sh.image(t, nil, text)))
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/v2/app/blobs/"+digest.FromString(text).String(), http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		resp, err := http.DefaultTransport.RoundTrip(req)
 		if err == nil && resp.StatusCode == http.StatusOK {
 			_, err = io.Copy(io.Discard, resp.Body)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/httpserver/registryserver"
 	"github.com/gantry-mirror/gantry/pkg/image"
 )
@@ -30,21 +31,15 @@ import (
 func certificate(t testing.TB) (*tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		IsCA: true, BasicConstraintsValid: true,
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	leaf, err := x509.ParseCertificate(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	pool := x509.NewCertPool()
 	pool.AddCert(leaf)
 	return &tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}, pool
@@ -55,9 +50,7 @@ func certificate(t testing.TB) (*tls.Certificate, *x509.CertPool) {
 func listen(t testing.TB, log *slog.Logger, handler http.Handler, c *tls.Certificate) (addr string, stop func() error) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- registryserver.Serve(ctx, log, l, handler, c) }()
@@ -76,9 +69,7 @@ func listen(t testing.TB, log *slog.Logger, handler http.Handler, c *tls.Certifi
 func registry(t testing.TB, s image.Reader, log *slog.Logger, images ...registryserver.Image) *registryserver.Registry {
 	t.Helper()
 	r, err := registryserver.New(s, log, slices.Values(images))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return r
 }
 
@@ -102,16 +93,12 @@ func TestServeTLS(t *testing.T) {
 		protocols(transport.Protocols)
 		get := func(text string, header ...string) (*http.Response, string, error) {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+addr+"/v2/app/blobs/"+digest.FromString(text).String(), http.NoBody)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			for _, h := range header {
 				req.Header.Set("Range", h)
 			}
 			resp, err := transport.RoundTrip(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			defer resp.Body.Close()
 			body, err := io.ReadAll(resp.Body)
 			return resp, string(body), err
@@ -141,9 +128,7 @@ func TestServeTLS(t *testing.T) {
 func raw(t testing.TB, addr, text string) string {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
 	_, _ = io.WriteString(conn, text) // the server may have closed the connection already
@@ -220,9 +205,7 @@ func TestManyConnections(t *testing.T) {
 	path := "/v2/app/blobs/" + digest.FromString(text).String()
 	for i := range 300 {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		defer conn.Close()
 		switch i % 3 {
 		case 1:
@@ -230,9 +213,7 @@ func TestManyConnections(t *testing.T) {
 		case 2:
 			_, err = io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n")
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 	}
 	s := &site{url: "http://" + addr}
 	for range 3 {
@@ -258,15 +239,11 @@ func TestServeEnds(t *testing.T) {
 	text := noise(10 << 20) // more than the buffers of sockets
 	addr, stop := listen(t, quiet(), registry(t, sh, quiet(), at("app", sh.image(t, nil, text), "v1")), nil)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer conn.Close()
 	fmt.Fprintf(conn, "GET /v2/app/blobs/%s HTTP/1.1\r\nHost: x\r\n\r\n", digest.FromString(text))
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer resp.Body.Close()
 	done := make(chan error, 1)
 	go func() { done <- stop() }()
@@ -290,12 +267,8 @@ func TestServeEnds(t *testing.T) {
 func TestServeFails(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
+	fail.On(t, l.Close())
 	if err := registryserver.Serve(t.Context(), quiet(), l, http.NotFoundHandler(), nil); err == nil || !strings.Contains(err.Error(), l.Addr().String()) {
 		t.Errorf("the error is %v", err)
 	}
@@ -312,9 +285,7 @@ func TestAccessLog(t *testing.T) {
 	s := &site{url: "http://" + addr}
 	s.ask(t, "GET", "/v2/app/tags/list?n=7", "Authorization", basic("ann", "sesame"), "User-Agent", "podman/5")
 	s.ask(t, "PUT", "/v2/app/manifests/v1")
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, stop())
 	for _, words := range []string{
 		`method=GET path=/v2/app/tags/list query="n=7" from=127.0.0.1:`, "agent=podman/5 status=200 bytes=29 took=",
 		"method=PUT path=/v2/app/manifests/v1", "status=405",

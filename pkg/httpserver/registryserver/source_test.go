@@ -21,6 +21,7 @@ import (
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/httpserver/registryserver"
 	"github.com/gantry-mirror/gantry/pkg/image"
 )
@@ -98,9 +99,7 @@ func (s *memorySource) blob(raw []byte) ocispec.Descriptor {
 func (s *memorySource) manifest(t testing.TB, mediaType string, m any) ocispec.Descriptor {
 	t.Helper()
 	raw, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	desc := s.blob(raw)
 	desc.MediaType, s.types[desc.Digest] = mediaType, mediaType
 	return desc
@@ -116,9 +115,7 @@ func (s *memorySource) image(t testing.TB, more func(*ocispec.Manifest), layers 
 		ids = append(ids, digest.FromString(text))
 	}
 	config, err := json.Marshal(ocispec.Image{Platform: ocispec.Platform{OS: "linux", Architecture: "amd64"}, RootFS: ocispec.RootFS{Type: "layers", DiffIDs: ids}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	m.Config = s.blob(config)
 	m.Config.MediaType = ocispec.MediaTypeImageConfig
 	if more != nil {
@@ -165,9 +162,7 @@ func serveFrom(t testing.TB, source image.Reader, s *memorySource, images ...reg
 	t.Helper()
 	log := &logged{}
 	r, err := registryserver.New(source, slog.New(slog.NewTextHandler(log, nil)), slices.Values(images))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
 	return &site{s, server.URL, log}
@@ -202,16 +197,12 @@ type answer struct {
 func (s *site) ask(t testing.TB, method, path string, header ...string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
 	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	return answer{resp, string(body), err}

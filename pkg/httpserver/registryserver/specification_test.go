@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/httpserver/registryserver"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 )
@@ -175,9 +176,7 @@ func list(t *testing.T, s *site, path, field string) (entries []string, next str
 	if err := json.Unmarshal([]byte(a.body), &all); err != nil || string(all[field]) == "null" {
 		t.Fatalf("%s: %s, %v", path, a.body, err)
 	}
-	if err := json.Unmarshal(all[field], &entries); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, json.Unmarshal(all[field], &entries))
 	if link := a.Header.Get("Link"); link != "" {
 		target, ok := strings.CutSuffix(link, `>; rel="next"`)
 		if !ok || target[0] != '<' {

@@ -13,15 +13,14 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/httpserver/registryserver"
 )
 
 func hash(t testing.TB, password string, cost int) string {
 	t.Helper()
 	h, err := bcrypt.GenerateFromPassword([]byte(password), cost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return string(h)
 }
 
@@ -33,9 +32,7 @@ func basic(name, password string) string {
 func guarded(t testing.TB, file string) *site {
 	t.Helper()
 	users, err := registryserver.ParseUsers(strings.NewReader(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	log := &logged{}
 	inside := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "inside") })
 	server := httptest.NewServer(users.Guard(slog.New(slog.NewTextHandler(log, nil)), inside))

@@ -10,6 +10,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A blob records whether it was closed.
@@ -27,18 +29,14 @@ func zipped(t *testing.T, data []byte) []byte {
 	if _, err := z.Write(data); err != nil {
 		t.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, z.Close())
 	return b.Bytes()
 }
 
 func TestRead(t *testing.T) {
 	data := bytes.Repeat([]byte("layer "), 10_000)
 	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	// zstd:chunked begins with a frame of 4 bytes that readers skip.
 	skippable := []byte{0x5f, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4}
 	for name, packed := range map[string][]byte{

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestDamagedCache damages the oci-layout file, as a power failure does. A cache gets another one and keeps its blobs;
@@ -17,9 +19,7 @@ func TestDamagedCache(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, dir := newLayout(t)
 			blob := describe("content")
-			if err := l.Put(t.Context(), blob, strings.NewReader("content")); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, l.Put(t.Context(), blob, strings.NewReader("content")))
 			marker := filepath.Join(dir, "oci-layout")
 			if err := os.Mkdir(filepath.Join(dir, "catalogs"), 0o755); err != nil { // which a cache has
 				t.Fatal(err)
@@ -28,9 +28,7 @@ func TestDamagedCache(t *testing.T) {
 			if text != nil {
 				err = os.WriteFile(marker, text, 0o644)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			want := "oci-layout"
 			if text == nil {
 				want = "contains catalogs"
@@ -39,9 +37,7 @@ func TestDamagedCache(t *testing.T) {
 				t.Errorf("Create = %v", err)
 			}
 			again, err := Create(dir, Options{NoSync: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if err := again.Check(t.Context(), blob, nil); err != nil {
 				t.Errorf("the blob is lost: %v", err)
 			}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestFolderIsRemoved removes the blobs of an open layout, as users remove those of a cache, and once more after another
@@ -19,18 +21,12 @@ func TestFolderIsRemoved(t *testing.T) {
 	l, dir := newLayout(t)
 	blob, other := describe("content"), describe("other")
 	for range 3 {
-		if err := l.Put(t.Context(), blob, strings.NewReader("content")); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Check(t.Context(), blob, nil); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, l.Put(t.Context(), blob, strings.NewReader("content")))
+		fail.On(t, l.Check(t.Context(), blob, nil))
 		if info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(BlobPath(blob.Digest)))); err != nil || info.Size() != blob.Size {
 			t.Errorf("the blob is not in the folder: %v, %v", info, err)
 		}
-		if err := os.RemoveAll(filepath.Join(dir, "blobs")); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.RemoveAll(filepath.Join(dir, "blobs")))
 		if l.Has(blob) {
 			t.Error("the layout still has the blob")
 		}
@@ -64,9 +60,7 @@ func TestOtherAlgorithm(t *testing.T) {
 	if l.Has(blob) {
 		t.Error("an empty layout has the blob")
 	}
-	if err := l.Put(t.Context(), blob, strings.NewReader("content")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, l.Put(t.Context(), blob, strings.NewReader("content")))
 	if err := l.Check(t.Context(), blob, nil); err != nil {
 		t.Error(err)
 	}

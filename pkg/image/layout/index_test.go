@@ -13,6 +13,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func named(text, name string) ocispec.Descriptor {
@@ -29,21 +30,13 @@ func TestIndexRoundTrip(t *testing.T) {
 	var first []byte
 	for range 3 {
 		want := ocispec.Index{Manifests: []ocispec.Descriptor{named("one", "v1"), named("two", "")}}
-		if err := l.SetIndex(t.Context(), slices.Values(want.Manifests)); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, l.SetIndex(t.Context(), slices.Values(want.Manifests)))
 		got, err := l.Index()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		want.SchemaVersion, want.MediaType = 2, ocispec.MediaTypeImageIndex
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, want, got)
 		raw, err := os.ReadFile(filepath.Join(dir, "index.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if first == nil {
 			first = raw
 		}
@@ -82,9 +75,7 @@ func TestResolve(t *testing.T) {
 		{[]ocispec.Descriptor{one, two}, "zzz", ocispec.Descriptor{}, "it has: candidate, stable"},
 		{[]ocispec.Descriptor{one, twin}, "stable", ocispec.Descriptor{}, "2 images are named"},
 	} {
-		if err := l.SetIndex(t.Context(), slices.Values(tc.manifests)); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, l.SetIndex(t.Context(), slices.Values(tc.manifests)))
 		got, err := l.Resolve(tc.name)
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("Resolve(%q): %s", tc.name, diff)
@@ -97,9 +88,7 @@ func TestResolve(t *testing.T) {
 
 func FuzzIndex(f *testing.F) {
 	raw, err := encodeIndex(ocispec.Index{Manifests: []ocispec.Descriptor{named("one", "v1")}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	f.Add(raw)
 	f.Add([]byte(`{"schemaVersion":2,"manifests":null}`))
 	f.Add([]byte(`{"schemaVersion":2,"manifests":[{"digest":"sha256:../..","size":-1}]}`))
@@ -117,19 +106,13 @@ func FuzzIndex(f *testing.F) {
 			}
 		}
 		written, err := encodeIndex(index)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		again, err := parseIndex(written)
 		if err != nil {
 			t.Fatalf("wrote %s, which is refused: %v", written, err)
 		}
 		twice, err := encodeIndex(again)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(written, twice); diff != "" {
-			t.Fatal(diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, written, twice)
 	})
 }

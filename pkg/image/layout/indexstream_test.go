@@ -8,6 +8,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestWriteIndexIsEncodeIndex checks that WriteIndex writes the same bytes that encodeIndex
@@ -16,13 +18,9 @@ func TestWriteIndexIsEncodeIndex(t *testing.T) {
 	var manifests []ocispec.Descriptor
 	for n := range 4 {
 		var b bytes.Buffer
-		if err := WriteIndex(&b, slices.Values(manifests)); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, WriteIndex(&b, slices.Values(manifests)))
 		want, err := encodeIndex(ocispec.Index{Manifests: manifests})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if !bytes.Equal(b.Bytes(), want) {
 			t.Errorf("%d manifests: %s, want %s", n, b.Bytes(), want)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 )
 
@@ -29,9 +30,7 @@ func newLayout(t *testing.T) (*Layout, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "layout")
 	l, err := Create(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return l, dir
 }
 
@@ -46,9 +45,7 @@ func files(t *testing.T, dir string) []string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	slices.Sort(names)
 	return names
 }
@@ -58,25 +55,19 @@ func TestPutAndRead(t *testing.T) {
 	for _, noSync := range []bool{false, true} {
 		dir := t.TempDir()
 		l, err := Create(dir, Options{NoSync: noSync})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, text := range []string{"", "a", strings.Repeat("content ", 10_000)} {
 			for _, alg := range []digest.Algorithm{digest.SHA256, digest.SHA512} {
 				desc := ocispec.Descriptor{Digest: alg.FromString(text), Size: int64(len(text))}
 				if l.Has(desc) {
 					t.Errorf("Has(%s) before Put", desc.Digest)
 				}
-				if err := l.Put(ctx, desc, iotest.OneByteReader(strings.NewReader(text))); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, l.Put(ctx, desc, iotest.OneByteReader(strings.NewReader(text))))
 				if !l.Has(desc) {
 					t.Errorf("not Has(%s) after Put", desc.Digest)
 				}
 				again, err := Open(dir)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				raw, err := again.Read(ctx, desc, desc.Size)
 				if err != nil || string(raw) != text {
 					t.Errorf("Read(%s) = %d bytes, %v", desc.Digest, len(raw), err)
@@ -136,9 +127,7 @@ func (c cancelling) Read(p []byte) (int, error) {
 func TestPutTwiceReadsNothing(t *testing.T) {
 	l, _ := newLayout(t)
 	desc := describe("content")
-	if err := l.Put(t.Context(), desc, strings.NewReader("content")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, l.Put(t.Context(), desc, strings.NewReader("content")))
 	if err := l.Put(t.Context(), desc, iotest.ErrReader(errors.New("read"))); err != nil {
 		t.Errorf("the second Put = %v", err)
 	}
@@ -182,14 +171,10 @@ func TestAbsentBlob(t *testing.T) {
 func TestLinksAreNotFollowed(t *testing.T) {
 	l, dir := newLayout(t)
 	outside := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(outside, []byte("secret"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(outside, []byte("secret"), 0o644))
 	desc := describe("secret")
 	blob := filepath.Join(dir, "blobs", "sha256", desc.Digest.Encoded())
-	if err := os.WriteFile(filepath.Join(dir, "inside"), []byte("secret"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(dir, "inside"), []byte("secret"), 0o644))
 	for _, target := range []string{outside, "../../inside"} {
 		if err := os.Symlink(target, blob); err != nil {
 			t.Skip(err)
@@ -200,19 +185,13 @@ func TestLinksAreNotFollowed(t *testing.T) {
 		if _, err := l.Blob(t.Context(), desc, 0); err == nil {
 			t.Errorf("Blob follows a link to %s", target)
 		}
-		if err := os.Remove(blob); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.Remove(blob))
 	}
-	if err := errors.Join(os.Remove(filepath.Join(dir, "index.json")), os.Symlink(outside, filepath.Join(dir, "index.json"))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(os.Remove(filepath.Join(dir, "index.json")), os.Symlink(outside, filepath.Join(dir, "index.json"))))
 	if _, err := l.Index(); err == nil {
 		t.Error("Index follows a link")
 	}
-	if err := errors.Join(os.RemoveAll(filepath.Join(dir, "blobs")), os.Symlink(t.TempDir(), filepath.Join(dir, "blobs"))); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(os.RemoveAll(filepath.Join(dir, "blobs")), os.Symlink(t.TempDir(), filepath.Join(dir, "blobs"))))
 	if err := l.Put(t.Context(), desc, strings.NewReader("secret")); err == nil {
 		t.Error("Put follows a link out of the folder")
 	}
@@ -259,19 +238,13 @@ func TestCreateAndOpen(t *testing.T) {
 	if _, err := Create(dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"index.json", "oci-layout"}, files(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"index.json", "oci-layout"}, files(t, dir))
 	// The layout of a run that died before it wrote the marker is completed.
-	if err := os.Remove(filepath.Join(dir, "oci-layout")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(filepath.Join(dir, "oci-layout")))
 	if _, err := Create(dir, Options{}); err != nil {
 		t.Error(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "oci-layout"), []byte(`{"imageLayoutVersion":"2.0.0"}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(dir, "oci-layout"), []byte(`{"imageLayoutVersion":"2.0.0"}`), 0o644))
 	for name, open := range map[string]func() (*Layout, error){
 		"Open":   func() (*Layout, error) { return Open(dir) },
 		"Create": func() (*Layout, error) { return Create(dir, Options{}) },
@@ -281,15 +254,11 @@ func TestCreateAndOpen(t *testing.T) {
 		}
 	}
 	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, "thesis.tex"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(home, "thesis.tex"), nil, 0o644))
 	if _, err := Create(home, Options{}); err == nil || !strings.Contains(err.Error(), "thesis.tex") {
 		t.Errorf("Create in a folder with other files = %v", err)
 	}
-	if diff := cmp.Diff([]string{"thesis.tex"}, files(t, home)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"thesis.tex"}, files(t, home))
 }
 
 func TestStaleFilesAreRemoved(t *testing.T) {
@@ -299,9 +268,7 @@ func TestStaleFilesAreRemoved(t *testing.T) {
 	}
 	draft := files(t, dir)[0]
 	info, err := l.root.Stat(draft)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := create(dir, Options{}, info.ModTime()); err != nil {
 		t.Fatal(err)
 	}
@@ -311,9 +278,7 @@ func TestStaleFilesAreRemoved(t *testing.T) {
 	if _, err := create(dir, Options{}, info.ModTime().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"index.json", "oci-layout"}, files(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"index.json", "oci-layout"}, files(t, dir))
 }
 
 // TestLockRemovesWhatDeadRunsLeft checks that the lock removes all temporary files, even recent
@@ -329,39 +294,25 @@ func TestLockRemovesWhatDeadRunsLeft(t *testing.T) {
 		}
 	}
 	again, err := Create(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	lock, err := again.Lock()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	live, err := again.draft(digest.SHA256)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	before := files(t, dir)
 	if len(before) != 4 { // the lock, the draft, the marker and the index
 		t.Errorf("with a run in progress: %v", before)
 	}
 	// Another process that tries to lock the layout removes nothing.
 	third, err := Create(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var locked *lockfile.LockedError
 	if _, err := third.Lock(); !errors.As(err, &locked) {
 		t.Errorf("the second lock: %v", err)
 	}
-	if diff := cmp.Diff(before, files(t, dir)); diff != "" {
-		t.Error(diff)
-	}
-	if err := errors.Join(live.Discard(), lock.Release()); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"index.json", "oci-layout"}, files(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, before, files(t, dir))
+	fail.On(t, errors.Join(live.Discard(), lock.Release()))
+	fail.Diff(t, []string{"index.json", "oci-layout"}, files(t, dir))
 }
 
 func TestConcurrentPut(t *testing.T) {
@@ -377,7 +328,5 @@ func TestConcurrentPut(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if diff := cmp.Diff([]string{"blobs/sha256/" + desc.Digest.Encoded(), "index.json", "oci-layout"}, files(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"blobs/sha256/" + desc.Digest.Encoded(), "index.json", "oci-layout"}, files(t, dir))
 }

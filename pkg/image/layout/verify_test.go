@@ -10,6 +10,8 @@ import (
 	"testing/iotest"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestCorruptBlobs(t *testing.T) {
@@ -26,9 +28,7 @@ func TestCorruptBlobs(t *testing.T) {
 			l, dir := newLayout(t)
 			desc := describe(text)
 			path := filepath.Join(dir, "blobs", "sha256", desc.Digest.Encoded())
-			if err := os.WriteFile(path, []byte(tc.bytes), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.WriteFile(path, []byte(tc.bytes), 0o644))
 			raw, err := l.Read(t.Context(), desc, 100)
 			var corrupt *CorruptError
 			if !errors.As(err, &corrupt) || raw != nil {
@@ -37,12 +37,8 @@ func TestCorruptBlobs(t *testing.T) {
 			if corrupt.Where != path || corrupt.Digest != desc.Digest || !strings.Contains(corrupt.Problem, tc.reason) {
 				t.Errorf("the error says %+v, want %q", corrupt, tc.reason)
 			}
-			if err := l.Remove(desc); err != nil {
-				t.Fatal(err)
-			}
-			if err := l.Put(t.Context(), desc, strings.NewReader(text)); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, l.Remove(desc))
+			fail.On(t, l.Put(t.Context(), desc, strings.NewReader(text)))
 			if _, err := l.Read(t.Context(), desc, 100); err != nil {
 				t.Errorf("after it was replaced: %v", err)
 			}
@@ -55,13 +51,9 @@ func TestCorruptBlobs(t *testing.T) {
 func TestCorruptBlobReadFull(t *testing.T) {
 	l, dir := newLayout(t)
 	desc := describe("content")
-	if err := os.WriteFile(filepath.Join(dir, "blobs", "sha256", desc.Digest.Encoded()), []byte("c0ntent"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(dir, "blobs", "sha256", desc.Digest.Encoded()), []byte("c0ntent"), 0o644))
 	body, err := l.Blob(t.Context(), desc, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer body.Close()
 	if _, err := io.ReadFull(body, make([]byte, desc.Size)); err == nil {
 		t.Error("ReadFull passed altered bytes")
@@ -72,9 +64,7 @@ func TestVerifiedIsAReader(t *testing.T) {
 	text := strings.Repeat("0123456789", 1000)
 	for _, body := range []io.Reader{strings.NewReader(text), iotest.DataErrReader(strings.NewReader(text)), iotest.HalfReader(strings.NewReader(text))} {
 		v, err := Verified(t.Context(), io.NopCloser(body), describe(text), "it")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if err := iotest.TestReader(v, []byte(text)); err != nil {
 			t.Error(err)
 		}
@@ -132,9 +122,7 @@ func TestMeasured(t *testing.T) {
 		{body: "!", offset: desc.Size, problem: "it goes on after 21 bytes"},
 	} {
 		r, err := Measured(t.Context(), io.NopCloser(strings.NewReader(tc.body)), desc, tc.offset, "it")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if Verifies(r, desc) {
 			t.Error("the reader reports that it compares the content")
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestWritten checks that a new cache finds what it wrote, that one with blobs finds those, and that what another process
@@ -20,15 +22,11 @@ func TestWritten(t *testing.T) {
 	}
 	create := func() *Layout {
 		l, err := Create(dir, Options{NoSync: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return l
 	}
 	put := func(l *Layout, text string) {
-		if err := l.Put(t.Context(), content(text), strings.NewReader(text)); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, l.Put(t.Context(), content(text), strings.NewReader(text)))
 	}
 	fresh, other := create(), create()
 	put(fresh, "one")
@@ -43,9 +41,7 @@ func TestWritten(t *testing.T) {
 	if err := fresh.Remove(content("one")); err != nil || fresh.Has(content("one")) {
 		t.Errorf("a removed blob: %v", err)
 	}
-	if err := os.Remove(filepath.Join(dir, ocispec.ImageLayoutFile)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(filepath.Join(dir, ocispec.ImageLayoutFile)))
 	if l := create(); l.written != nil || !l.Has(content("two")) {
 		t.Error("a cache whose marker was lost does not find its blobs")
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestEquivalent checks that each equivalent has the same meaning in the other format, and is not refused there.
@@ -37,17 +39,13 @@ func TestDockerArtifact(t *testing.T) {
 		MediaType: ocispec.MediaTypeImageManifest, ArtifactType: "application/x", Config: ocispec.DescriptorEmptyJSON,
 		Layers: []ocispec.Descriptor{record, ocispec.DescriptorEmptyJSON}, Annotations: map[string]string{"a": "b"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	image, blobs, err := DockerArtifact(raw)
 	if err != nil || bytes.Contains(image, []byte("vnd.oci")) || len(blobs) != 2 {
 		t.Fatalf("%s, %d blobs, %v", image, len(blobs), err)
 	}
 	var m ocispec.Manifest
-	if err := json.Unmarshal(image, &m); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, json.Unmarshal(image, &m))
 	if m.MediaType != DockerImage || m.ArtifactType != "application/x" || m.Annotations["a"] != "b" || m.Config.MediaType != DockerConfig || m.Layers[0].Digest != record.Digest {
 		t.Errorf("%s", image)
 	}
@@ -62,9 +60,7 @@ func TestDockerArtifact(t *testing.T) {
 		}
 	}
 	z, err := gzip.NewReader(bytes.NewReader(blobs[0].Data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if files, err := io.ReadAll(z); err != nil || len(files) != 1024 || len(bytes.Trim(files, "\x00")) > 0 {
 		t.Errorf("%d bytes, %v", len(files), err)
 	}

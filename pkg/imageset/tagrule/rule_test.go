@@ -8,8 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset/tagrule"
 )
 
@@ -45,9 +44,7 @@ func TestSelect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, err := tagrule.New(c.rule)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			for range 3 {
 				shuffled := slices.Clone(tags)
 				rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
@@ -55,9 +52,7 @@ func TestSelect(t *testing.T) {
 				if s.NeedsDates(matched) {
 					t.Error("it needs dates")
 				}
-				if diff := cmp.Diff(c.want, strings.Join(s.Choose(matched, nil), " ")); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+				fail.Diff(t, c.want, strings.Join(s.Choose(matched, nil), " "))
 			}
 		})
 	}
@@ -84,16 +79,12 @@ func TestAges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, err := tagrule.New(c.rule)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			matched := s.Match([]string{"a", "b", "c", "1.0", "undated"})
 			if !s.NeedsDates(matched) {
 				t.Error("it needs no dates")
 			}
-			if diff := cmp.Diff(c.want, strings.Join(s.Choose(matched, created), " ")); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			fail.Diff(t, c.want, strings.Join(s.Choose(matched, created), " "))
 		})
 	}
 }
@@ -117,15 +108,11 @@ func TestNearest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, err := tagrule.New(c.rule)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if matched := s.Match(c.tags); len(matched) > 0 {
 				t.Errorf("matched: %v", matched)
 			}
-			if diff := cmp.Diff(c.want, s.Nearest(c.tags)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			fail.Diff(t, c.want, s.Nearest(c.tags))
 		})
 	}
 }
@@ -133,13 +120,9 @@ func TestNearest(t *testing.T) {
 func TestUnused(t *testing.T) {
 	t.Parallel()
 	s, err := tagrule.New(tagrule.Rule{Exclude: []string{"rc", ".*-rc", "beta", "latest"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	all := []string{"v1", "v2-rc1", "latest"}
-	if diff := cmp.Diff([]string{"rc", ".*-rc"}, s.Unused(all, []string{"v1", "v2-rc1"})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []string{"rc", ".*-rc"}, s.Unused(all, []string{"v1", "v2-rc1"}))
 }
 
 func TestInvalid(t *testing.T) {
@@ -201,9 +184,7 @@ func FuzzMatch(f *testing.F) {
 
 func BenchmarkMatch(b *testing.B) {
 	s, err := tagrule.New(tagrule.Rule{Semver: ">=1.2", Newest: 3})
-	if err != nil {
-		b.Fatal(err)
-	}
+	fail.On(b, err)
 	var all []string
 	for i := range 10_000 {
 		all = append(all, fmt.Sprintf("v1.%d.%d", i%100, i/100))

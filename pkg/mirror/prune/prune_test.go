@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -30,9 +31,7 @@ func mirrored(t *testing.T, m *memory, revisions ...[]worldImage) *Recorded {
 	r := &Recorded{}
 	for n, images := range revisions {
 		p := planOf(images...)
-		if err := r.Add(Revision{ImageSet: "set", Number: n + 1}, p, namesOf(p), func(*plan.Image) bool { return n == len(revisions)-1 }); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, r.Add(Revision{ImageSet: "set", Number: n + 1}, p, namesOf(p), func(*plan.Image) bool { return n == len(revisions)-1 }))
 		for _, img := range images {
 			for i, s := range img.manifests {
 				if i < len(img.manifests)-1 {
@@ -57,9 +56,7 @@ func TestMake(t *testing.T) {
 	r := mirrored(t, m, []worldImage{old, same, kept, again}, []worldImage{renamed, single("new", "a", "v1", "base")})
 	m.tags["pre/b"]["mine"] = kept.Digest
 	p, err := Make(t.Context(), r, m, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	size := func(img worldImage) int64 { return int64(len(img.manifests[0].raw)) }
 	first := Revision{ImageSet: "set", Number: 1}
 	want := &DeletionPlan{
@@ -76,9 +73,7 @@ func TestMake(t *testing.T) {
 		t.Errorf("the plan (-want +got):\n%s", diff)
 	}
 	var text bytes.Buffer
-	if err := p.Write(&text); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.Write(&text))
 	read, err := Read(&text)
 	if diff := cmp.Diff(p, read); err != nil || diff != "" {
 		t.Errorf("the plan that was read back: %v\n%s", err, diff)
@@ -128,9 +123,7 @@ func TestExecuteFailure(t *testing.T) {
 		r.AddImage(Revision{ImageSet: "set"}, reference.Reference{Host: "mirror", Path: repository, Tag: "v1", Digest: index(repository)}, "quay.io/x", false)
 	}
 	p, err := Make(t.Context(), r, m, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	denied := errors.New("denied")
 	m.refuse = func(repository string, _ digest.Digest) error {
 		if repository == "pre/x" {
@@ -164,9 +157,7 @@ func TestTagsOfDeletedManifests(t *testing.T) {
 	}
 	m.tags["pre/a"][moved.Tags[0]] = newer.Digest
 	p, err := Make(t.Context(), r, m, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := []Tag{
 		{Repository: "pre/a", Tag: byDigest.Tags[0], Digest: byDigest.Digest, LastWanted: Revision{ImageSet: "set", Number: 1}},
 		{Repository: "pre/a", Tag: "v1", Digest: named.Digest, LastWanted: Revision{ImageSet: "set", Number: 1}},
@@ -231,18 +222,14 @@ func TestFormerKeys(t *testing.T) {
 	p.Tags = []Tag{{Repository: "pre/b", Tag: "v1", Digest: p.Manifests[0].Digest, LastWanted: first}}
 	p.Keep(Kept{Repository: "pre/b", Tag: "v2", Digest: p.Manifests[0].Digest, Reason: "a tag keeps it", LastWanted: first})
 	var file bytes.Buffer
-	if err := p.Write(&file); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.Write(&file))
 	text := file.String()
 	if strings.Contains(text, "revision") || strings.Count(text, `"turn": 1`) != 3 || strings.Count(text, `"turns": [`) != 1 {
 		t.Errorf("earlier versions cannot read %s", text)
 	}
 	read := func(text string) *DeletionPlan {
 		got, err := Read(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return got
 	}
 	if got := read(text); cmp.Diff(p, got) != "" || got.Manifests[0].LastWanted.Number != 1 {
@@ -251,9 +238,7 @@ func TestFormerKeys(t *testing.T) {
 	printed := read(text)
 	printed.AddFormerKeys()
 	result, err := json.Marshal(printed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if n := strings.Count(string(result), `"revision":1,"turn":1}`); n != 3 {
 		t.Errorf("%d of 3 revisions have both keys in %s", n, result)
 	}
@@ -277,13 +262,9 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		var out bytes.Buffer
-		if err := p.Write(&out); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, p.Write(&out))
 		again, err := Read(&out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		var second bytes.Buffer
 		if err := again.Write(&second); err != nil || second.Len() == 0 {
 			t.Fatal(err)
@@ -315,9 +296,7 @@ func benchmarkPrune(b *testing.B, api bool) {
 		r := &Recorded{}
 		for n, images := range [][]worldImage{old, now} {
 			p := planOf(images...)
-			if err := r.Add(Revision{ImageSet: "set", Number: n + 1}, p, namesOf(p), func(*plan.Image) bool { return n == 1 }); err != nil {
-				b.Fatal(err)
-			}
+			fail.On(b, r.Add(Revision{ImageSet: "set", Number: n + 1}, p, namesOf(p), func(*plan.Image) bool { return n == 1 }))
 		}
 		b.StartTimer()
 		p, err := Make(context.Background(), r, m, Options{})
@@ -359,9 +338,7 @@ func TestReferrersTagOfAWantedImage(t *testing.T) {
 			}
 			named := m.tags["pre/a"][earlier]
 			p, err := Make(t.Context(), before, m, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if _, err := Execute(t.Context(), p, m, true, Options{}); err != nil {
 				t.Fatal(err)
 			}

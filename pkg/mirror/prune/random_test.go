@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -185,9 +186,7 @@ func (w *world) recorded(t *testing.T) *Recorded {
 	r := &Recorded{}
 	for _, revision := range w.revisions {
 		want := func(*plan.Image) bool { return revision.wanted }
-		if err := r.Add(revision.Revision, revision.plan, namesOf(revision.plan), want); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, r.Add(revision.Revision, revision.plan, namesOf(revision.plan), want))
 	}
 	return r
 }

@@ -3,6 +3,7 @@ package prune
 import (
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
@@ -12,9 +13,7 @@ func TestDeleteTagThatMoved(t *testing.T) {
 	t.Parallel()
 	s := registrytest.Start(t, registrytest.Options{})
 	client, err := remote.New(remote.Options{Side: remote.Destination})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	at := s.Client()
 	push := func(name, tag string) {
 		t.Helper()
@@ -22,9 +21,7 @@ func TestDeleteTagThatMoved(t *testing.T) {
 		if err == nil {
 			_, err = at.Push(t.Context(), "pre/x", tag, img)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 	}
 	registry := &Registry{Client: client, Host: s.Host}
 	push("one", "v1")

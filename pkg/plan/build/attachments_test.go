@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -33,9 +33,7 @@ func TestAttachments(t *testing.T) {
 			index := w.index("amd64", "arm64")
 			w.push(signedRepo+":v1", index)
 			var m ocispec.Index
-			if err := json.Unmarshal(w.blobs[index.Digest], &m); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, json.Unmarshal(w.blobs[index.Digest], &m))
 			amd, arm := m.Manifests[0].Digest, m.Manifests[1].Digest
 			w.sign(signedRepo, index.Digest, ".sig")
 			sbom := w.sign(signedRepo, amd, ".sbom")
@@ -59,9 +57,7 @@ func TestAttachments(t *testing.T) {
 				"signature " + tagName("renamed/app", index.Digest, ".sig"),
 			}
 			slices.Sort(want)
-			if diff := cmp.Diff(want, attached(p)); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, want, attached(p))
 			for _, img := range p.Images {
 				if img.Subject != "" && (len(img.Reasons) != 1 || img.Reasons[0] != plan.Reason{List: "signatures"} || img.Size == 0) {
 					t.Errorf("%+v", img)
@@ -168,9 +164,7 @@ func TestDigestTagsOfImages(t *testing.T) {
 			got[img.Digest] = strings.Join(img.Tags, " ")
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 	w.api = false
 	p = w.plan("  additionalImages: [{name: '" + signedRepo + "@" + without.Digest.String() + "'}]\n")
 	if len(attached(p))+len(p.Missing)+len(p.Notes) > 0 {
@@ -317,9 +311,7 @@ func TestManyTags(t *testing.T) {
 				t.Errorf("attached: %v", attached(p))
 			}
 			delete(w.requests, "referrers")
-			if diff := cmp.Diff(tc.want, w.requests); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, tc.want, w.requests)
 		})
 	}
 }

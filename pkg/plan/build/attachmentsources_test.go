@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -91,9 +92,7 @@ func (w *signedFixture) sources() Sources {
 func (w *signedFixture) plan(text string, opts ...Options) *plan.Plan {
 	w.t.Helper()
 	p, err := Plan(w.t.Context(), parseConfig(w.t, text), "imageset", w.sources(), append(opts, Options{})[0])
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	return p
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/chart"
 	"github.com/gantry-mirror/gantry/pkg/chart/charttest"
 	"github.com/gantry-mirror/gantry/pkg/chart/render"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -222,12 +223,8 @@ func TestPlanCharts(t *testing.T) {
 			w.texts["prod.yaml"] = "image: quay.io/org/b:1\n"
 			w.pushChart(t, "quay.io/charts/web:1.0.0_a", charttest.Chart("web", "1.0.0+a", "quay.io/org/a:1"))
 			p, err := w.planCharts(web, test.text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, outline(p)); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, test.want, outline(p))
 			again, err := w.planCharts(web, test.text)
 			if err != nil || string(jsonOf(t, p)) != string(jsonOf(t, again)) {
 				t.Errorf("another plan: %v", err)
@@ -244,13 +241,9 @@ func TestPlanCharts(t *testing.T) {
 func (w *fixture) pushChart(t *testing.T, name string, archive []byte) {
 	t.Helper()
 	c, err := chart.Read(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	root, err := chart.Build(t.Context(), w, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	w.push(name, root)
 }
 
@@ -314,9 +307,7 @@ func TestRebuildChart(t *testing.T) {
 	w, web := newChartFixture(t)
 	w.files["my"] = fstest.MapFS{"Chart.yaml": {Data: []byte("name: my\nversion: 1.0.0\n")}}
 	p, err := w.planCharts(web, stable+"      charts: [{name: web, versions: '*'}]\n    local: [{path: my}]\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	other, from := newFixture(t), w.sources()
 	from.Store, from.Repositories = other, web
 	for _, c := range p.Charts {

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
@@ -62,9 +62,7 @@ func TestConvertedPlan(t *testing.T) {
 	text := "  operators: [{catalog: 'dir:///cat', " + onlyAMD + "}]\n  additionalImages:\n  - {name: quay.io/org/docker:v1}\n  - {name: quay.io/org/zstd:v1}\n" +
 		"  - {name: quay.io/org/attested:v1}\n  - {name: quay.io/org/some:v1, platforms: [{os: linux, architecture: amd64}, {os: linux, architecture: arm64}]}\n"
 	p, warnings, err := w.planIn(text, w.sources(), manifest.Docker)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	checkDocker(t, w, p)
 	if len(p.Missing) != 1 || p.Missing[0].Source != "quay.io/org/zstd:v1" || !strings.Contains(p.Missing[0].Message, "tar+zstd") {
 		t.Errorf("missing: %+v", p.Missing)
@@ -83,9 +81,7 @@ func TestConvertedPlan(t *testing.T) {
 	}
 	small := imageOf(t, p, bundle)
 	_, kept, err := readPlanned(t.Context(), p.Catalogs[0], catalog.Options{}, w.sources())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if b := kept.Packages[0].Bundles[0]; b.Image != strings.Replace(bundle, string(small.RewrittenFrom), string(small.Digest), 1) {
 		t.Errorf("the catalog names %s", b.Image)
 	}
@@ -171,12 +167,8 @@ func TestConvertedImagesLoseSignatures(t *testing.T) {
 		w.sign(signedRepo, d, ".sig")
 	}
 	p, _, err := w.planIn("  additionalImages: [{name: '"+signedRepo+":v1'}, {name: '"+signedRepo+":v2'}]\n", w.sources(), manifest.Docker)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{}, attached(p)); diff != "" {
-		t.Error(diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, []string{}, attached(p))
 	checkDocker(t, w.fixture, p)
 	all := strings.Join(p.Notes, "\n")
 	for _, note := range []string{

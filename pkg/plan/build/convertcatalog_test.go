@@ -8,6 +8,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
@@ -19,14 +20,10 @@ func TestConvertedCatalogs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := threePackages(t)
 			p, _, err := w.planIn(stanza, w.sources(), manifest.Docker)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			checkDocker(t, w.fixture, p)
 			less, err := plan.Read(strings.NewReader(mustJSON(t, w.reduce(w.lose(p, "quay.io/org/b-operand:v1")).Plan)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			checkDocker(t, w.fixture, less)
 			if !p.Catalogs[0].Built || less.Catalogs[0].Digest == p.Catalogs[0].Digest {
 				t.Fatalf("%+v", less.Catalogs[0])
@@ -55,9 +52,7 @@ func TestConvertedOriginalCatalog(t *testing.T) {
 	original := whole.Catalogs[0].Digest
 	w.push(cutIndex, ocispec.Descriptor{Digest: original})
 	p, _, err := w.planIn(asItIs, w.sources(), manifest.Docker)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	checkDocker(t, w, p)
 	img := imageOf(t, p, cutIndex)
 	if c := p.Catalogs[0]; c.Built || c.SourceDigest != original || c.Digest != img.Digest || img.Digest == original || img.RewrittenFrom != original || img.NamedBy != "" {

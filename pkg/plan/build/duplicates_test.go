@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -32,14 +32,10 @@ func TestPlatformsAreNotShared(t *testing.T) {
 			continue
 		}
 		c, err := p.Contents()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		m, _ := c.Manifest(img.Digest)
 		var index ocispec.Index
-		if err := json.Unmarshal(w.blobs[img.Digest], &index); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, json.Unmarshal(w.blobs[img.Digest], &index))
 		for _, child := range index.Manifests {
 			if slices.Contains(m.Manifests, child.Digest) {
 				arches[img.Repository] = append(arches[img.Repository], child.Platform.Architecture)
@@ -52,9 +48,7 @@ func TestPlatformsAreNotShared(t *testing.T) {
 		"org/a":  {"amd64", "arm64", "ppc64le", "s390x"},
 		"org/b":  {"amd64", "arm64", "ppc64le", "riscv64"},
 	}
-	if diff := cmp.Diff(want, arches); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, arches)
 }
 
 func TestFoldersWithOneName(t *testing.T) {
@@ -95,9 +89,7 @@ func TestCatalogListedAsImage(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff([]plan.ImageKind{plan.CatalogImage}, kinds); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []plan.ImageKind{plan.CatalogImage}, kinds)
 }
 
 // TestDigestInOneOfTwoRepositories checks that an image is found if only one of two repositories
@@ -135,8 +127,6 @@ func TestBlockedIsSorted(t *testing.T) {
 		"  blockedImages: [{name: 'x/one'}, {name: 'y/two'}]\n"
 	first := w.makePlan(text)
 	for range 20 {
-		if diff := cmp.Diff(first.Blocked, w.makePlan(text).Blocked); diff != "" {
-			t.Fatal(diff)
-		}
+		fail.Diff(t, first.Blocked, w.makePlan(text).Blocked)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -21,9 +22,7 @@ func TestFeatures(t *testing.T) {
 	})
 	p := w.makePlan("  operators:\n  - catalog: dir:///cat\n")
 	want := plan.DeclaredFeatures{Package: "op", Bundle: "op.v1.0.0", Supported: []string{"cni"}, Unsupported: []string{"disconnected"}}
-	if diff := cmp.Diff(plan.FeatureList{want}, p.Catalogs[0].Features); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, plan.FeatureList{want}, p.Catalogs[0].Features)
 	if note := "dir:///cat: 1 package declares that it does not support disconnected clusters: op (op.v1.0.0)"; !slices.Contains(p.Notes, note) {
 		t.Errorf("no note %q in %q", note, p.Notes)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
 )
@@ -67,9 +68,7 @@ const filesConfig = `
 func TestPlanFiles(t *testing.T) {
 	text := strings.Replace(filesConfig, "DIGEST", digest.FromString("disk").Encoded(), 1)
 	p, err := planFiles(t, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	type file struct {
 		Name, Source string
 		Size         int64
@@ -99,13 +98,9 @@ func TestPlanFiles(t *testing.T) {
 		t.Errorf("blobs %v", p.Blobs)
 	}
 	var once, twice bytes.Buffer
-	if err := p.Write(&once); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.Write(&once))
 	read, err := plan.Read(bytes.NewReader(once.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if err := read.Write(&twice); err != nil || once.String() != twice.String() {
 		t.Errorf("written, read and written again: %v\n%s", err, cmp.Diff(once.String(), twice.String()))
 	}
@@ -174,9 +169,7 @@ func TestAddFile(t *testing.T) {
 		}
 	}
 	for _, e := range []fileEntry{entry("1", "a", plan.Reason{Release: "4.20.1-x86_64"}), entry("1", "b", plan.Reason{List: "files"})} {
-		if err := p.add(t.Context(), w, e); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, p.add(t.Context(), w, e))
 	}
 	if len(p.files) != 1 || len(p.requests) != 1 || len(p.requests[0].reasons) != 2 {
 		t.Errorf("the same file twice: %+v, %+v", p.files, p.requests)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -45,17 +46,11 @@ func TestGoldenPlans(t *testing.T) {
 			got := jsonOf(t, tt.plan())
 			file := filepath.Join("testdata", "golden", tt.file)
 			if os.Getenv("UPDATE_GOLDEN") != "" {
-				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(file, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, os.MkdirAll(filepath.Dir(file), 0o755))
+				fail.On(t, os.WriteFile(file, got, 0o644))
 			}
 			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if !bytes.Equal(got, want) {
 				t.Errorf("the plan differs from %s:\n%s", file, got)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestUnlabeledOperatorIsKept checks that the path of an installed operator is kept although its object does not
@@ -16,14 +17,10 @@ func TestUnlabeledOperatorIsKept(t *testing.T) {
 	read, err := installed.Read("csv.json", strings.NewReader(`{"apiVersion":"v1","kind":"List","items":[
 {"apiVersion":"operators.coreos.com/v1alpha1","kind":"ClusterServiceVersion","metadata":{"name":"dep.v1.0.0","namespace":"n"},"spec":{"version":"1.0.0"}},
 {"apiVersion":"operators.coreos.com/v1alpha1","kind":"ClusterServiceVersion","metadata":{"name":"far.v1.0.0","namespace":"n"},"spec":{"version":"1.0.0"}}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	cfg := parseConfig(t, text)
 	s, err := Select(t.Context(), cfg, w.sources(), Options{Installed: read.Operators})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if b := s.Catalogs[0].Result.Catalog.Package("dep").Bundle("dep.v1.0.0"); b == nil {
 		t.Error("dep.v1.0.0 is not kept")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -32,9 +33,7 @@ func newSignedHistory(t *testing.T) *signedHistory {
 	w.index = w.signedFixture.index("amd64", "arm64")
 	w.push(signedRepo+":v1", w.index)
 	var m ocispec.Index
-	if err := json.Unmarshal(w.blobs[w.index.Digest], &m); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, json.Unmarshal(w.blobs[w.index.Digest], &m))
 	w.first, w.next = m.Manifests[0].Digest, m.Manifests[1].Digest
 	for _, d := range []digest.Digest{w.index.Digest, w.first, w.next} {
 		w.sign(signedRepo, d, ".sig")

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 )
@@ -76,9 +76,7 @@ func TestMinAgeOfBundles(t *testing.T) {
 			w := newFixture(t)
 			w.agedCatalog(tc.created...)
 			p, warned, err := w.aged("  operators: [" + strings.Replace(tc.config, "{", "{catalog: dir:///cat, ", 1) + "]\n")
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if got := bundlesOf(p); got != tc.want {
 				t.Errorf("the plan has %s, want %s", got, tc.want)
 			}
@@ -97,16 +95,10 @@ func TestMinAgeOfBundles(t *testing.T) {
 			}
 			// The plan can be read, and the catalog built again from it.
 			var text bytes.Buffer
-			if err := p.Write(&text); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, p.Write(&text))
 			again, err := plan.Read(&text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(p.Catalogs[0].TooYoung, again.Catalogs[0].TooYoung); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, p.Catalogs[0].TooYoung, again.Catalogs[0].TooYoung)
 			if again.Catalogs[0].Built {
 				if err := RebuildCatalog(t.Context(), again.Catalogs[0], nil, "", w.sources()); err != nil {
 					t.Error(err)
@@ -138,9 +130,7 @@ func TestMinAgeOfDependencies(t *testing.T) {
 	w.need("/asks", "dep")
 	w.catalog("/cat", "dep", bundle("dep0", "2026-01-01T00:00:00Z"), bundle("dep1", "2026-11-22T00:00:00Z"))
 	p, _, err := w.aged("  operators:\n  - {catalog: 'dir:///asks', dependencies: true, packages: [{name: op}]}\n  - {catalog: 'dir:///cat', packages: [{name: dep}]}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	i := slices.IndexFunc(p.Catalogs, func(c plan.Catalog) bool { return c.Source == "dir:///cat" })
 	if got := p.Catalogs[i].Packages[0].Channels[0].Head; got != "dep.v1.0.0" {
 		t.Errorf("the head is %s", got)
@@ -159,17 +149,13 @@ func TestMinAgeOfImages(t *testing.T) {
   - {name: 'quay.io/org/app:nightly'}
   - {name: '` + pinned + `'}
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var sources []string
 	for _, img := range p.Images {
 		sources = append(sources, img.Source)
 	}
 	slices.Sort(sources)
-	if diff := cmp.Diff([]string{"quay.io/org/app:nightly", "quay.io/org/app:v1.1.0", pinned}, sources); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"quay.io/org/app:nightly", "quay.io/org/app:v1.1.0", pinned}, sources)
 	if len(p.Missing) != 1 || p.Missing[0].Source != "quay.io/org/app:v2.0.0-rc.1" || p.Missing[0].Message != "it was created on 2026-11-22, and images must be at least 3 days old" {
 		t.Errorf("%+v", p.Missing)
 	}
@@ -201,9 +187,7 @@ func TestMinAgeOfReleases(t *testing.T) {
 	const config = "  platform: {channels: [{name: fast-4.20}]}\n"
 	w := newReleaseFixture(t, releasetest.Small())
 	before, err := w.make(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	head := before.Releases[0]
 	sources := w.sources()
 	aged := agedPayloads{sources, map[string]bool{head.Source: true}}
@@ -217,9 +201,7 @@ func TestMinAgeOfReleases(t *testing.T) {
 		return releaseReader{cfg: cfg.Mirror.Platform, sources: from, opts: Options{Now: time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC), MinAge: 3, Jobs: 2}}.choose(t.Context())
 	}
 	chosen, err := choose(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if len(chosen.releases) != 1 || chosen.releases[0].source == head.Source || chosen.releases[0].version >= head.Version {
 		t.Errorf("%+v", chosen.releases[0])
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -21,9 +22,7 @@ func TestOnlyImages(t *testing.T) {
 		}
 	}
 	q, err := p.OnlyImages(picked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if len(q.Images) != 2 || len(q.Catalogs) > 0 || q.Totals.Images != 2 || q.Totals.Blobs != len(q.Blobs) || len(q.Blobs) >= len(p.Blobs) {
 		t.Errorf("%+v", q)
 	}
@@ -31,9 +30,7 @@ func TestOnlyImages(t *testing.T) {
 		t.Errorf("reading it back: %v", err)
 	}
 	c, err := q.Contents()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, img := range q.Images {
 		if img.Kind == plan.CatalogImage {
 			t.Errorf("%s is still a catalog image", img.Source)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -91,9 +92,7 @@ func TestPlanIsDeterministic(t *testing.T) {
 		}
 	}
 	p, err := plan.Read(bytes.NewReader(first))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if !bytes.Equal(first, jsonOf(t, p)) {
 		t.Error("the plan differs after it was read and written")
 	}
@@ -233,9 +232,7 @@ func TestPlanTemplates(t *testing.T) {
 	p := w.makePlan("  operators:\n  - catalog: dir:///cat\n    targetCatalogSourceTemplate: cs.yaml\n    targetClusterCatalogTemplate: cc.yaml\n")
 	c := p.Catalogs[0]
 	got := []string{c.TemplateName, c.Template, c.ClusterCatalogTemplateName, c.ClusterCatalogTemplate}
-	if diff := cmp.Diff([]string{"cs.yaml", "kind: CatalogSource\n", "cc.yaml", "kind: ClusterCatalog\n"}, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"cs.yaml", "kind: CatalogSource\n", "cc.yaml", "kind: ClusterCatalog\n"}, got)
 	delete(w.texts, "cs.yaml")
 	delete(w.texts, "cc.yaml")
 	if err := RebuildCatalog(t.Context(), c, nil, "", w.sources()); err != nil {
@@ -287,9 +284,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatalf("reading what was written: %v", err)
 		}
-		if diff := cmp.Diff(p, again, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(plan.Missing{})); diff != "" {
-			t.Fatal(diff)
-		}
+		fail.Diff(t, p, again, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(plan.Missing{}))
 	})
 }
 

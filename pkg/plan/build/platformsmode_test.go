@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -54,9 +54,7 @@ func imageOf(t *testing.T, p *plan.Plan, source string) plan.Image {
 func (w *fixture) childrenOf(d digest.Digest) (all []digest.Digest) {
 	w.t.Helper()
 	var index ocispec.Index
-	if err := json.Unmarshal(w.blobs[d], &index); err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, json.Unmarshal(w.blobs[d], &index))
 	for _, c := range index.Manifests {
 		all = append(all, c.Digest)
 	}
@@ -111,9 +109,7 @@ func TestRewriteIndexes(t *testing.T) {
 	if small.RewrittenFrom == "" || !strings.HasSuffix(bundle, string(small.RewrittenFrom)) || small.Tags[0] != "v1" && small.Tags[0] != plan.DigestTag(small.Digest) {
 		t.Errorf("the bundle image: %+v", small)
 	}
-	if diff := cmp.Diff([]digest.Digest{w.on("amd64", "bundle").Digest}, w.childrenOf(small.Digest)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []digest.Digest{w.on("amd64", "bundle").Digest}, w.childrenOf(small.Digest))
 	if !bytes.Contains(w.blobs[small.Digest], []byte(`"annotations":{"a":"b"}`)) {
 		t.Errorf("fields are lost: %s", w.blobs[small.Digest])
 	}
@@ -129,9 +125,7 @@ func TestRewriteIndexes(t *testing.T) {
 		}
 	}
 	_, kept, err := readPlanned(t.Context(), p.Catalogs[0], catalog.Options{}, w.sources())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	b := kept.Packages[0].Bundles[0]
 	want := []string{strings.Replace(bundle, string(small.RewrittenFrom), string(small.Digest), 1), operand, "quay.io/org/tagged:v1"}
 	got := []string{b.RelatedImages[0].Image, b.RelatedImages[1].Image, b.RelatedImages[2].Image}
@@ -265,9 +259,7 @@ func TestRewrittenIndexesLoseSignatures(t *testing.T) {
 	w.list(signedRepo, index.Digest, bundle)
 	p := w.plan("  additionalImages: [{name: '" + signedRepo + ":v1', " + onlyAMD + "}]\n")
 	want := []string{"signature " + tagName(strings.SplitN(signedRepo, "/", 2)[1], amd.Digest, ".sig")}
-	if diff := cmp.Diff(want, attached(p)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, attached(p))
 	note := signedRepo + ":v1 has a smaller index: 2 signatures and other referrers cover only the original " + string(index.Digest) + "; left out: "
 	if i := slices.IndexFunc(p.Notes, func(n string) bool { return strings.HasPrefix(n, note) }); i < 0 ||
 		!strings.Contains(p.Notes[i], tagName(signedRepo, index.Digest, ".sig")) || !strings.Contains(p.Notes[i], string(bundle.Digest)) {

@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -58,9 +59,7 @@ func threePackages(t *testing.T) *cached {
 	text := ""
 	for _, dir := range []string{"/a", "/b", "/c"} {
 		raw, err := w.files[dir].(fstest.MapFS).ReadFile("catalog.json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		text += string(raw)
 	}
 	text = strings.Replace(text, `"properties":[{"type":"olm.package","value":{"packageName":"c"`,
@@ -164,17 +163,13 @@ func TestReduceOfMissingImages(t *testing.T) {
 	want := w.reduce(w.lose(w.plan(chosen), "quay.io/org/b-operand:v1")).Plan
 	delete(w.tags, "quay.io/org/b-operand:v1")
 	got := w.reduce(w.plan(chosen)).Plan
-	if diff := cmp.Diff(mustJSON(t, want), mustJSON(t, got)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, mustJSON(t, want), mustJSON(t, got))
 }
 
 func mustJSON(t *testing.T, p *plan.Plan) string {
 	t.Helper()
 	var text strings.Builder
-	if err := p.Write(&text); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.Write(&text))
 	return text.String()
 }
 
@@ -186,9 +181,7 @@ func TestReducedPlan(t *testing.T) {
 			w := threePackages(t)
 			text := mustJSON(t, w.reduce(w.lose(w.plan(stanza), "quay.io/org/b-operand:v1")).Plan)
 			p, err := plan.Read(strings.NewReader(text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			for d := range maps.Clone(w.built) {
 				if d != digest.Digest(strings.SplitN(w.push(cutIndex, ocispec.Descriptor{Digest: w.tags[cutIndex]}), "@", 2)[1]) {
 					delete(w.built, d)
@@ -201,9 +194,7 @@ func TestReducedPlan(t *testing.T) {
 				t.Error("the image was not built")
 			}
 			s, err := Reselect(t.Context(), p, w.sources(), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			var kept []string
 			for _, pkg := range s.Catalogs[0].Result.Catalog.Packages {
 				kept = append(kept, pkg.Name)
@@ -267,9 +258,7 @@ func TestReduceKeepsListedImages(t *testing.T) {
 	for _, img := range p.Images {
 		if img.Repository == "extra/image" {
 			lost, err := p.Without([]plan.FailedImage{{Source: img.Source, Repository: img.Repository, Err: errors.New("gone")}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if r := w.reduce(lost); len(r.Catalogs) != 0 || len(lost.Missing) != 1 {
 				t.Errorf("%+v", r)
 			}
@@ -283,9 +272,7 @@ func TestReduceOneOfTwoCatalogs(t *testing.T) {
 	p := w.plan("  operators:\n  - {catalog: '" + cutIndex + "', targetTag: left, packages: [{name: a}, {name: b}]}\n" +
 		"  - {catalog: '" + cutIndex + "', targetTag: right, packages: [{name: a}]}\n")
 	r := w.reduce(w.lose(p, "quay.io/org/b-operand:v1"))
-	if diff := cmp.Diff([]string{cutIndex + " as :left"}, r.Catalogs); diff != "" {
-		t.Fatal(diff)
-	}
+	fail.Diff(t, []string{cutIndex + " as :left"}, r.Catalogs)
 	left, right := r.Plan.Catalogs[0], r.Plan.Catalogs[1]
 	if left.Digest != right.Digest || right.Digest != p.Catalogs[1].Digest || left.Tag != "left" || len(right.Excluded) != 0 {
 		t.Errorf("%+v\n%+v", left, right)

@@ -15,6 +15,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 )
@@ -38,9 +39,7 @@ func TestReleasePlansAreDeterministic(t *testing.T) {
 	var first []byte
 	for range 3 {
 		p, err := w.make(everything)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		text := jsonOf(t, p)
 		if first == nil {
 			first = text
@@ -50,9 +49,7 @@ func TestReleasePlansAreDeterministic(t *testing.T) {
 		}
 	}
 	p, err := plan.Read(bytes.NewReader(first))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if again := jsonOf(t, p); !bytes.Equal(first, again) {
 		t.Error(cmp.Diff(string(first), string(again)))
 	}
@@ -95,9 +92,7 @@ func TestAlteredReleasePlans(t *testing.T) {
 		},
 	} {
 		p, err := plan.Read(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		tc.alter(p)
 		_, err = plan.Read(bytes.NewReader(jsonOf(t, p)))
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
@@ -144,9 +139,7 @@ func TestBlockersOfMinorUpdates(t *testing.T) {
 	p, err := w.make(`  platform: {channels: [{name: fast-4.20, from: [4.18.1]}, {name: stable-4.18, minVersion: 4.18.1}]}
   operators: [{catalog: dir:///old, full: true}, {catalog: dir:///new, full: true}, {catalog: dir:///free, full: true}, {catalog: dir:///number, full: true}]
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	old := plan.Blocker{Catalog: "dir:///old", Package: "opold", Bundle: "op.v1.1.0", Max: "4.19"}
 	number := plan.Blocker{Catalog: "dir:///number", Package: "opnumber", Bundle: "op.v1.0.0", Max: "4.18"}
 	want := map[string]plan.Hop{
@@ -163,9 +156,7 @@ func TestBlockersOfMinorUpdates(t *testing.T) {
 			got[h.From+" -> "+h.To] = plan.Hop{Acks: h.Acks, Blockers: h.Blockers}
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 	const note = "operator opold of catalog dir:///old keeps clusters from 4.20: no bundle of it that is mirrored goes beyond OpenShift 4.19 (op.v1.1.0)"
 	if !slices.Contains(p.Notes, note) {
 		t.Errorf("notes: %q", p.Notes)
@@ -184,9 +175,7 @@ func TestBlockedComponents(t *testing.T) {
 			text += "  - name: '" + p + "'\n"
 		}
 		p, err := w.make(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return p
 	}
 	p := block(made.Images["ovn-kubernetes"].Encoded())
@@ -306,9 +295,7 @@ func graphPlatforms(t *testing.T, w *releaseFixture, d digest.Digest) []string {
 		t.Fatalf("%s was not built", d)
 	}
 	var index ocispec.Index
-	if err := json.Unmarshal(raw, &index); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, json.Unmarshal(raw, &index))
 	var all []string
 	for _, m := range index.Manifests {
 		all = append(all, m.Platform.OS+"/"+m.Platform.Architecture)

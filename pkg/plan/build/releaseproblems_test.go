@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -29,16 +30,12 @@ func TestGraphDataWithoutTheChannel(t *testing.T) {
 	older.Channels["fast-4.20"] = older.Channels["stable-4.20"] // without 4.20.2
 	delete(older.Channels, "stable-4.18")
 	data, err := releasetest.New(older)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	sources := w.sources()
 	sources.Releases = otherGraphData{w, data.GraphData()}
 	cfg := parseConfig(t, "  platform: {graph: true, channels: [{name: fast-4.20, minVersion: 4.20.1}, {name: stable-4.18}, {name: eus-4.20}]}\n")
 	p, err := Plan(t.Context(), cfg, "imageset", sources, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	notes := strings.Join(p.Notes, "\n")
 	for _, want := range []string{
 		"the graph data does not have 4.20.2-x86_64 in channel fast-4.20, so an update service does not offer it there; set mirror.platform.graphData to other graph data",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 )
@@ -22,9 +23,7 @@ func lose(t *testing.T, p *plan.Plan, images ...*plan.Image) *plan.Plan {
 		lost = append(lost, plan.FailedImage{Source: img.Source, Repository: img.Repository, Err: errors.New("gone")})
 	}
 	q, err := p.Without(lost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return q
 }
 
@@ -77,9 +76,7 @@ func TestPartialPlansWithReleases(t *testing.T) {
 	w := newReleaseFixture(t, releasetest.Small())
 	w.catalog("/cat", "op", map[string]any{"image": w.fixture.push("quay.io/org/op", w.fixture.image("b"))})
 	p, err := w.make(everything)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	only, err := p.OnlyCatalogs([]string{"dir:///cat"})
 	if err != nil || len(only.Images) != 1 || len(only.Releases)+len(only.Updates)+len(only.UpdateGraphs) > 0 || only.GraphData != nil {
 		t.Errorf("the catalog alone: %+v, %v", only, err)
@@ -113,16 +110,12 @@ func TestReduceBesideReleases(t *testing.T) {
 	w.catalog("/bad", "bad", map[string]any{"image": w.fixture.push("quay.io/org/bad", w.fixture.image("c")), "relatedImages": related(missing)})
 	w.files["/cat"] = fstest.MapFS{"cat.json": catalogFile(t, w.files["/cat"]), "bad.json": catalogFile(t, w.files["/bad"])}
 	p, err := w.make("  platform: {graph: true, channels: [{name: fast-4.20, from: [4.19.2]}]}\n  operators: [{catalog: dir:///cat, full: true}]\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if len(p.Missing) != 2 || len(p.Catalogs[0].Packages) != 2 {
 		t.Fatalf("missing %+v of %d packages", p.Missing, len(p.Catalogs[0].Packages))
 	}
 	r, err := Reduce(t.Context(), p, w.sources())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	q := r.Plan
 	if len(r.Catalogs) != 1 || len(q.Catalogs[0].Packages) != 1 || len(q.Catalogs[0].Excluded) != 1 {
 		t.Errorf("rebuilt: %v, not rebuilt: %v", r.Catalogs, r.NotReduced)
@@ -153,9 +146,7 @@ func TestBlockersGoWithTheirPackages(t *testing.T) {
 	bad := limited("/bad", "bad", map[string]any{"relatedImages": related("quay.io/org/gone:1")})
 	w.files["/cat"] = fstest.MapFS{"good.json": good, "bad.json": bad}
 	p, err := w.make("  platform: {channels: [{name: fast-4.20, from: [4.19.2]}]}\n  operators: [{catalog: dir:///cat, full: true}]\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	blockers := func(p *plan.Plan) (packages []string) {
 		for _, b := range p.Updates[0].Hops[0].Blockers {
 			packages = append(packages, b.Package)
@@ -168,16 +159,10 @@ func TestBlockersGoWithTheirPackages(t *testing.T) {
 		return packages
 	}
 	all := []string{"bad", "good", "note of bad", "note of good"}
-	if diff := cmp.Diff(all, blockers(p)); diff != "" {
-		t.Fatal(diff)
-	}
+	fail.Diff(t, all, blockers(p))
 	r, err := Reduce(t.Context(), p, w.sources())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"good", "note of good"}, blockers(r.Plan)); diff != "" {
-		t.Error(diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, []string{"good", "note of good"}, blockers(r.Plan))
 	i := slices.IndexFunc(p.Images, func(img plan.Image) bool { return img.Kind == plan.CatalogImage })
 	if got := blockers(lose(t, p, &p.Images[i])); got != nil {
 		t.Errorf("without the catalog: %v", got)
@@ -191,8 +176,6 @@ func TestBlockersGoWithTheirPackages(t *testing.T) {
 func catalogFile(t *testing.T, f fs.FS) *fstest.MapFile {
 	t.Helper()
 	data, err := fs.ReadFile(f, "catalog.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return &fstest.MapFile{Data: data}
 }

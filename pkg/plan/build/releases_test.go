@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
@@ -75,9 +76,7 @@ func TestPlatformsOfReleases(t *testing.T) {
 			t.Fatalf("releases: %+v", p.Releases)
 		}
 		contents, err := p.Contents()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		var want []digest.Digest
 		for _, arch := range arches {
 			want = append(want, made.Shards[arch])
@@ -127,9 +126,7 @@ func TestReleaseByName(t *testing.T) {
 			if releaseNames(p) != name || r.Version != made.Version || r.Arch != made.Arch || r.Source != made.Reference() || r.Product != release.OCP {
 				t.Errorf("%s: %+v", ref, p.Releases)
 			}
-			if diff := cmp.Diff([]plan.ReleaseReason{{Reason: "release"}}, r.Reasons); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, []plan.ReleaseReason{{Reason: "release"}}, r.Reasons)
 			if len(p.Updates) > 0 || len(p.UpdateGraphs) > 0 {
 				t.Errorf("%s has updates %v", ref, p.Updates)
 			}

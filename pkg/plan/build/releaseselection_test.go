@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -80,9 +81,7 @@ func TestChannelSelection(t *testing.T) {
 func TestHeadIsByVersion(t *testing.T) {
 	t.Parallel()
 	c, err := chooseFrom(t, testServices(t), "    channels: [{name: stable-4.9}, {name: stable, type: okd}]\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if got := versionsOf(c); got != "4.20.0-okd-scos.10 4.9.10" {
 		t.Errorf("selected %s", got)
 	}
@@ -96,9 +95,7 @@ func TestReasonsOfReleases(t *testing.T) {
     - {name: fast-4.21, maxVersion: 4.20.7}
     - {name: stable-4.18, full: true}
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got := map[string]string{}
 	for _, r := range c.releases {
 		for _, why := range r.reasons {
@@ -115,9 +112,7 @@ func TestReasonsOfReleases(t *testing.T) {
 		"4.20.2": "range:fast-4.21 path:stable-4.20",
 		"4.20.7": "range:fast-4.21",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 	if want := "channel stable-4.18 for amd64 is mirrored completely: 3 releases from 4.17.5 to 4.18.2"; !slices.Contains(c.notes, want) {
 		t.Errorf("notes: %q", c.notes)
 	}
@@ -202,9 +197,7 @@ func TestArchitecturesAreIndependent(t *testing.T) {
 		t.Fatalf("the update to 4.20.2 for amd64 is not recommended, but was selected: %v", pathsOf(c))
 	}
 	c, err = chooseFrom(t, testServices(t), "    architectures: [amd64, arm64]\n    channels: [{name: stable-4.20, from: [4.19.2], maxVersion: 4.20.1}]\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if got := versionsOf(c); got != "4.19.2-aarch64 4.19.2 4.20.0 4.20.1-aarch64 4.20.1" {
 		t.Errorf("selected %s", got)
 	}
@@ -288,9 +281,7 @@ func TestRangeWithoutPathIsNoted(t *testing.T) {
 		`imageset.yaml:5: no update of channel stable-4.20 has the risk "Sometime"; did you mean "Sometimes"?`,
 		"channel stable-4.20 for amd64: there is no upgrade path from 4.19.2 to 4.19.3: no release above 4.19.2 has one either; it can update to 4.20.0, and at most to 4.20.1, without risks to accept",
 	}
-	if diff := cmp.Diff(want, c.notes); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, c.notes)
 }
 
 // TestUnknownRisks checks the warnings on forbidden risks that no update has: a misspelled name has
@@ -311,9 +302,7 @@ func TestUnknownRisks(t *testing.T) {
 		{"forbid: [Sometimes]", "[arm64, amd64]", nil},
 	} {
 		c, err := chooseFrom(t, testServices(t), "    architectures: "+tc.arches+"\n    channels: [{name: stable-4.20, risks: {"+tc.risks+"}}]\n")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if diff := cmp.Diff(tc.warnings, c.warnings); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.risks, diff)
 		}
@@ -332,9 +321,7 @@ func TestConflictingPayloads(t *testing.T) {
 	s := testServices(t)
 	nodes := []graph.Node{{Version: semver.MustParse("4.20.2"), Payload: payloadOf("another")}}
 	g, err := graph.New(nodes, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s["ocp fast-4.20 amd64"] = g
 	_, err = chooseFrom(t, s, "    channels: [{name: stable-4.20}, {name: fast-4.20}]\n")
 	if err == nil || !strings.Contains(err.Error(), "release 4.20.2-x86_64 is "+payloadOf("4.20.2")+" in channel stable-4.20 and "+payloadOf("another")+" in channel fast-4.20") {

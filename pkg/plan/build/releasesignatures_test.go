@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
@@ -97,9 +98,7 @@ func TestInvalidSignatures(t *testing.T) {
 	cli, rhcos := releasetest.SignatureTag(made.Images["cli"]), releasetest.SignatureTag(made.Images["rhel-coreos"])
 	swapped := readAs(w, func(source string) string { return strings.Replace(source, cli, rhcos, 1) })
 	p, err := swapped("  platform:\n    channels: [{name: fast-4.21, maxVersion: 4.20.1}]\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if len(p.Missing) != 1 || p.Missing[0].Source != made.Content+":"+cli || !strings.Contains(p.Missing[0].Message, "it signs another image, "+made.Images["rhel-coreos"].String()) {
 		t.Errorf("missing: %+v", p.Missing)
 	}
@@ -129,9 +128,7 @@ func TestUnsupportedPolicies(t *testing.T) {
 	t.Parallel()
 	u := late()
 	keys, err := releasetest.FixedKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	keys.Policy = []byte("no key")
 	u.Keys = keys
 	w := newReleaseFixture(t, u)

@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
@@ -36,13 +37,9 @@ type releaseFixture struct {
 func newReleaseFixture(t testing.TB, u releasetest.Definition) *releaseFixture {
 	t.Helper()
 	made, err := releasetest.New(u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s := registrytest.New(t, registrytest.Options{})
-	if err := made.Push(t.Context(), s.Client(), s.Host); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, made.Push(t.Context(), s.Client(), s.Host))
 	s.ResetLog()
 	return &releaseFixture{fixture: newFixture(t), Platform: made, registry: s, asked: map[string]int{}}
 }
@@ -153,9 +150,7 @@ func (w *releaseFixture) get(ctx context.Context, ref reference.Reference, what 
 func (w *releaseFixture) platform(stanza string, opts ...Options) *plan.Plan {
 	w.t.Helper()
 	p, err := w.make("  platform:\n"+stanza, opts...)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	return p
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -51,9 +52,7 @@ const needyText = "  operators:\n  - catalog: dir:///asks\n    dependencies: tru
 func TestTextIsPacked(t *testing.T) {
 	w := needy(t)
 	s, err := Select(t.Context(), parseConfig(t, "  operators: [{catalog: 'dir:///asks'}, {catalog: 'dir:///gives', full: true}]\n"), w.sources(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, c := range s.Catalogs {
 		for _, p := range slices.Concat(c.Original.Packages, c.Result.Catalog.Packages) {
 			for _, b := range p.Bundles {
@@ -71,9 +70,7 @@ func TestInstalledDependency(t *testing.T) {
 	w := needy(t)
 	runs := installed.Operator{Package: "dep", Bundle: "dep.v1.0.0"}
 	p, err := Plan(t.Context(), parseConfig(t, needyText), "imageset", w.sources(), Options{Installed: []installed.Operator{runs}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	text := jsonOf(t, p)
 	if p, err = plan.Read(bytes.NewReader(text)); err != nil {
 		t.Fatal(err)
@@ -105,9 +102,7 @@ func TestInstalledWithoutCatalogIsNoted(t *testing.T) {
 	w := needy(t)
 	runs := installed.Operator{Package: "gone", Bundle: "gone.v1.0.0"}
 	s, err := Select(t.Context(), parseConfig(t, needyText), w.sources(), Options{Installed: []installed.Operator{runs}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if !slices.ContainsFunc(s.Notes, func(note string) bool {
 		return strings.Contains(note, "gone belongs to a package that is not mirrored")
 	}) {
@@ -120,13 +115,9 @@ func TestSelectMatchesPlan(t *testing.T) {
 	w := needy(t)
 	p := w.makePlan(needyText)
 	s, err := Select(t.Context(), parseConfig(t, needyText), w.sources(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	again, err := Reselect(t.Context(), p, w.sources(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for i, c := range p.Catalogs {
 		if diff := cmp.Diff(c.Packages, s.Catalogs[i].Catalog.Packages); diff != "" {
 			t.Errorf("selected of %s: %s", c.Source, diff)
@@ -180,13 +171,9 @@ func TestSelectOnly(t *testing.T) {
 	for _, pkg := range []string{"dep", "none"} {
 		opts := Options{Packages: func(name string) bool { return name == pkg }}
 		s, err := Select(t.Context(), parseConfig(t, text), w.sources(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		again, err := Reselect(t.Context(), p, w.sources(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, s := range []*Selection{s, again} {
 			var names []string
 			for _, p := range s.Catalogs[0].Result.Packages {

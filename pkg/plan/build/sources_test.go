@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -51,9 +52,7 @@ func (w *fixture) put(mediaType string, raw []byte) ocispec.Descriptor {
 
 func (w *fixture) json(mediaType string, v any) ocispec.Descriptor {
 	raw, err := json.Marshal(v)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	return w.put(mediaType, raw)
 }
 
@@ -86,9 +85,7 @@ func (w *fixture) index(arches ...string) ocispec.Descriptor {
 // reference by digest.
 func (w *fixture) push(name string, desc ocispec.Descriptor) string {
 	ref, err := reference.Parse(name)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	repo := w.repos[ref.Name()]
 	if repo == nil {
 		repo = map[digest.Digest]bool{}
@@ -96,9 +93,7 @@ func (w *fixture) push(name string, desc ocispec.Descriptor) string {
 	}
 	repo[desc.Digest] = true
 	var m struct{ Manifests []ocispec.Descriptor }
-	if err := json.Unmarshal(w.blobs[desc.Digest], &m); err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, json.Unmarshal(w.blobs[desc.Digest], &m))
 	for _, c := range m.Manifests {
 		repo[c.Digest] = true
 	}
@@ -168,9 +163,7 @@ func (w *fixture) ReadFile(path string) ([]byte, error) {
 func jsonOf(t *testing.T, p *plan.Plan) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := p.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.Write(&b))
 	return b.Bytes()
 }
 
@@ -181,9 +174,7 @@ func (w *fixture) catalog(dir, pkg string, bundles ...map[string]any) {
 	var b strings.Builder
 	emit := func(v any) {
 		raw, err := json.Marshal(v)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		fail.On(w.t, err)
 		b.Write(append(raw, '\n'))
 	}
 	emit(map[string]any{"schema": "olm.package", "name": pkg, "defaultChannel": "stable"})
@@ -219,9 +210,7 @@ func related(images ...string) []map[string]string {
 func parseConfig(t testing.TB, text string) *imageset.Config {
 	t.Helper()
 	cfg, err := imageset.Parse("imageset.yaml", []byte("kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n"+text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return cfg
 }
 
@@ -229,9 +218,7 @@ func parseConfig(t testing.TB, text string) *imageset.Config {
 func (w *fixture) makePlan(text string) *plan.Plan {
 	w.t.Helper()
 	p, err := Plan(w.t.Context(), parseConfig(w.t, text), "imageset", w.sources(), Options{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	return p
 }
 

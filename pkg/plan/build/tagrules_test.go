@@ -14,6 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -130,9 +131,7 @@ func TestTagRulesOfOneDayGiveTheSamePlan(t *testing.T) {
 		sources.TagLists = w
 		cfg := parseConfig(t, "  additionalImages:\n  - {name: quay.io/org/app, tags: {olderThan: 3d, newerThan: 52w}}\n  - {name: quay.io/org/app, tags: {newest: 1}}\n")
 		p, err := Plan(t.Context(), cfg, "imageset", sources, Options{Now: now, Jobs: 1 + len(plans)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		plans = append(plans, string(jsonOf(t, p)))
 	}
 	if plans[0] != plans[1] {
@@ -201,16 +200,12 @@ func TestTagRulesReadFew(t *testing.T) {
 		w.push("quay.io/org/many:"+tag, w.dated(tag, ruleTime.AddDate(0, 0, i-3000).Format(time.RFC3339)))
 	}
 	p, err := w.planTags("  additionalImages:\n  - name: quay.io/org/many\n    tags: {semver: '>=1', newest: 2, olderThan: 3d}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var tags []string
 	for _, img := range p.Images {
 		tags = append(tags, img.Tags[0])
 	}
-	if diff := cmp.Diff([]string{"v1.2995.0", "v1.2996.0"}, tags); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []string{"v1.2995.0", "v1.2996.0"}, tags)
 	if n := len(w.reads); n > datedBatch {
 		t.Errorf("%d manifests were read", n)
 	}

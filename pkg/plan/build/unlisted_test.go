@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -47,16 +47,12 @@ func (w *fixture) bundleImage(pkg, csv string) ocispec.Descriptor {
 		"metadata/annotations.yaml": "annotations:\n  operators.operatorframework.io.bundle.mediatype.v1: registry+v1\n  operators.operatorframework.io.bundle.manifests.v1: manifests/\n" +
 			"  operators.operatorframework.io.bundle.metadata.v1: metadata/\n  operators.operatorframework.io.bundle.package.v1: " + pkg + "\n  operators.operatorframework.io.bundle.channels.v1: stable\n",
 	} {
-		if err := t.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(text)), Typeflag: tar.TypeReg}); err != nil {
-			w.t.Fatal(err)
-		}
+		fail.On(w.t, t.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(text)), Typeflag: tar.TypeReg}))
 		if _, err := t.Write([]byte(text)); err != nil {
 			w.t.Fatal(err)
 		}
 	}
-	if err := t.Close(); err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, t.Close())
 	labels := map[string]string{
 		"operators.operatorframework.io.bundle.mediatype.v1": "registry+v1", "operators.operatorframework.io.bundle.manifests.v1": "manifests/",
 		"operators.operatorframework.io.bundle.metadata.v1": "metadata/", "operators.operatorframework.io.bundle.package.v1": pkg, "operators.operatorframework.io.bundle.channels.v1": "stable",
@@ -120,9 +116,7 @@ func TestUnlistedImagesAreReported(t *testing.T) {
 	p := w.makePlan("  operators:\n  - catalog: dir:///cat\n  additionalImages:\n  - name: quay.io/org/setup:v1\n")
 	want := wantUnlisted(operand, listed, false)
 	want[2].Mirrored = true // by the list
-	if diff := cmp.Diff(want, p.Catalogs[0].Unlisted); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, p.Catalogs[0].Unlisted)
 	for _, note := range []string{
 		"dir:///cat: 1 bundle uses 3 images that relatedImages does not list and that the plan does not have; relatedImages: complete adds them",
 		`bundle op.v1.0.0: variable RELATED_IMAGE_BAD of container manager in deployment op names "${IMAGE}", which is not the reference of an image`,
@@ -146,18 +140,14 @@ func TestUnlistedImagesAreMirrored(t *testing.T) {
 			operand, listed := w.unlistedCatalog(inCatalog)
 			if !inCatalog { // without the option, only the annotation is known
 				p := w.makePlan("  operators:\n  - catalog: dir:///cat\n")
-				if diff := cmp.Diff(wantUnlisted(operand, listed, false)[:1], p.Catalogs[0].Unlisted); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+				fail.Diff(t, wantUnlisted(operand, listed, false)[:1], p.Catalogs[0].Unlisted)
 				const unknown = "dir:///cat: whether 1 bundle lists all images in relatedImages is unknown, because the catalog does not have the deployments; relatedImages: complete reads the bundles"
 				if !slices.Contains(p.Notes, unknown) {
 					t.Errorf("notes: %q", p.Notes)
 				}
 			}
 			p := w.makePlan("  operators:\n  - catalog: dir:///cat\n    relatedImages: complete\n")
-			if diff := cmp.Diff(wantUnlisted(operand, listed, true), p.Catalogs[0].Unlisted); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			fail.Diff(t, wantUnlisted(operand, listed, true), p.Catalogs[0].Unlisted)
 			found := p.Explain(operand).Images
 			if len(found) != 1 || len(found[0].Bundles) != 1 || found[0].Bundles[0].Name != "op.v1.0.0" || !slices.Equal(found[0].Bundles[0].ImageNames, []string{"RELATED_IMAGE_OPERAND"}) {
 				t.Errorf("explained: %+v", found)

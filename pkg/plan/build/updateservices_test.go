@@ -10,6 +10,7 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -63,9 +64,7 @@ func updateGraph(t testing.TB, versions string, updates ...string) *graph.Graph 
 		})
 	}
 	g, err := graph.New(nodes, plain, conditional)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return g
 }
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -45,12 +45,8 @@ archiveSize: 4
 			enc := json.NewEncoder(&want)
 			enc.SetEscapeHTML(false)
 			enc.SetIndent("", " ")
-			if err := enc.Encode(p); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want.String(), string(jsonOf(t, p))); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, enc.Encode(p))
+			fail.Diff(t, want.String(), string(jsonOf(t, p)))
 		})
 	}
 }
@@ -61,9 +57,7 @@ func TestWriteError(t *testing.T) {
 	w.push("quay.io/org/a:v1", w.image("a"))
 	p := w.makePlan("  additionalImages: [{name: 'quay.io/org/a:v1'}]\n")
 	r, out := io.Pipe()
-	if err := r.CloseWithError(full); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, r.CloseWithError(full))
 	if err := p.Write(out); !errors.Is(err, full) {
 		t.Errorf("Write = %v", err)
 	}
@@ -76,21 +70,13 @@ func TestReadFieldsInAnyOrder(t *testing.T) {
 	w.push("quay.io/org/a:v1", w.image("a"))
 	p := w.makePlan("  additionalImages: [{name: 'quay.io/org/a:v1'}]\n")
 	var fields map[string]json.RawMessage // which encoding/json writes by name
-	if err := json.Unmarshal(jsonOf(t, p), &fields); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, json.Unmarshal(jsonOf(t, p), &fields))
 	text, err := json.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if !strings.HasPrefix(string(text), `{"blobs":`) {
 		t.Fatalf("the text begins with %.20s", text)
 	}
 	got, err := plan.Read(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(p, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(plan.Missing{})); diff != "" {
-		t.Error(diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, p, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(plan.Missing{}))
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // datedIndex is the index of a repository with versions of the chart web and the days of their creation.
@@ -74,16 +74,12 @@ func TestMinAgeOfCharts(t *testing.T) {
 					}
 					return
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				var got []string
 				for _, c := range all {
 					got = append(got, c.chart.Version)
 				}
-				if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
-					t.Error(diff)
-				}
+				fail.Diff(t, tc.want, strings.Join(got, " "))
 				if note := strings.Join(notes, "\n"); (note != "") != (tc.note != "") || !strings.Contains(note, tc.note) {
 					t.Errorf("notes %q, want %q", note, tc.note)
 				}
@@ -112,9 +108,7 @@ func TestMinAgeOfRelatedImages(t *testing.T) {
 	const old, young = "2026-01-01T00:00:00Z", "2026-11-22T00:00:00Z"
 	w.catalog("/cat", "op", bundle("old", old, old), bundle("unknown operand", old, ""), bundle("young operand", old, young), bundle("undated bundle", "", young))
 	p, _, err := w.aged("  operators: [{catalog: 'dir:///cat'}]\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if got := bundlesOf(p); got != "stable:op.v1.1.0 op.v1.1.0" {
 		t.Errorf("the plan has %s", got)
 	}

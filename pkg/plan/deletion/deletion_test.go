@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/plan/deletion"
@@ -90,15 +91,11 @@ func TestOf(t *testing.T) {
 			if err == nil {
 				err = d.Usable()
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			s := deletion.New(d)
 			p := sample()
 			got, err := s.Of(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			selected, named := map[string]bool{}, map[string]bool{}
 			for i := range got.Images {
 				selected[strings.TrimPrefix(got.Images[i].Names()[0], "a/")] = true

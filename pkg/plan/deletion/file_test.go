@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan/deletion"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -46,19 +47,13 @@ func TestFile(t *testing.T) {
 	f := &deletion.File{Removes: map[string]*deletion.Choice{"ocp": choice}}
 	for _, name := range []string{"b", "a"} {
 		ref, err := reference.Parse("mirror.example.com:5000/x/" + name + ":v1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		f.Items = append(f.Items, deletion.Item{Source: "docker://quay.io/" + name + ":v1", Image: ref, Type: "generic", Digest: digest.FromString(name)})
 	}
 	text, err := f.Write()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got, err := deletion.ParseFile(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	delete(choice.Bundles, deletion.Bundle{Catalog: index, Package: "foo", Name: "foo.v2"}) // it stays
 	f.Items[0], f.Items[1] = f.Items[1], f.Items[0]
 	if diff := cmp.Diff(f, got, cmpopts.IgnoreUnexported(deletion.Choice{})); diff != "" {

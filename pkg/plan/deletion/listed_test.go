@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/plan/deletion"
 )
@@ -30,9 +31,7 @@ func TestListed(t *testing.T) {
 		listed := words(tc.listed)
 		c := deletion.Listed(p, func(img *plan.Image) bool { return listed[strings.TrimPrefix(img.Names()[0], "a/")] })
 		got, err := c.Of(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		selected, named := map[string]bool{}, map[string]bool{}
 		for i := range got.Images {
 			selected[strings.TrimPrefix(got.Images[i].Names()[0], "a/")] = true

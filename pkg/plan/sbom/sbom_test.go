@@ -13,6 +13,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/plan/sbom"
 )
@@ -64,13 +65,9 @@ func plans(t *testing.T) map[string]*plan.Plan {
 	all := map[string]*plan.Plan{"signed": signed(t)}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		p, err := plan.Read(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		all[filepath.Base(file)] = p
 	}
 	return all
@@ -197,9 +194,7 @@ func TestSPDX(t *testing.T) {
 func TestAttached(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
-	if err := sbom.CycloneDX(&text, signed(t), sbom.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, sbom.CycloneDX(&text, signed(t), sbom.Options{}))
 	for _, want := range []string{
 		`"type": "bom",`, `"url": "pkg:oci/app@sha256%3A2222222222222222222222222222222222222222222222222222222222222222?repository_url=quay.io%3A8443/vendor/app&tag=sha256-1.sbom"`,
 		`"name": "gantry:missing",`, `"value": "quay.io/vendor/gone:v1"`,

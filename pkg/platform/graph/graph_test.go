@@ -9,6 +9,7 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -85,9 +86,7 @@ func TestNew(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if diff := cmp.Diff(tt.want, edges(g)); diff != "" {
 				t.Errorf("edges (-want +got):\n%s", diff)
 			}
@@ -100,9 +99,7 @@ func TestNewVersions(t *testing.T) {
 		t.Errorf("a version that occurs twice: %v", err)
 	}
 	g, err := New(nodes("1.10.0", "1.2.0", "1.10.0-rc.1", "1.10.0+b", "1.10.0+a"), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := []string{"1.2.0", "1.10.0-rc.1", "1.10.0", "1.10.0+a", "1.10.0+b"}
 	for i, v := range want {
 		if at, ok := g.Find(semver.MustParse(v)); !ok || at != i {
@@ -124,17 +121,13 @@ func TestGroups(t *testing.T) {
 		{[]Pair{{"1.0.0", "1.0.1"}}, risk("B")},
 	}
 	g, err := New(nodes("1.0.0", "1.0.1", "1.0.2"), nil, groups)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if diff := cmp.Diff([][]Risk{risk("B"), risk("A")}, g.groups); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
 	}
 	slices.Reverse(groups)
 	other, err := New(nodes("1.0.2", "1.0.1", "1.0.0"), nil, groups)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if diff := cmp.Diff(g, other, cmp.AllowUnexported(Graph{})); diff != "" {
 		t.Errorf("another order, another graph:\n%s", diff)
 	}
@@ -144,9 +137,7 @@ func TestMetadata(t *testing.T) {
 	n := nodes("1.0.0")
 	n[0].Metadata = map[string]string{URLKey: "https://example.com/errata", ChannelsKey: "eus-4.20, stable-4.20,", ArchKey: "multi"}
 	g, err := New(n, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got := g.Nodes[0]
 	got.Metadata, got.Payload = nil, ""
 	want := Node{Version: semver.MustParse("1.0.0"), URL: "https://example.com/errata", Channels: []string{"eus-4.20", "stable-4.20"}, Arch: release.Multi}

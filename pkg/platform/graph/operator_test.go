@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // operator returns what the cluster version operator offers a cluster that runs version from: its
@@ -106,9 +108,7 @@ func TestLikeTheOperator(t *testing.T) {
 		}
 		slices.Sort(want)
 		g, err := New(slices.Clone(list), plain, groups)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		got := edges(g)
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {

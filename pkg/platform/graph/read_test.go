@@ -13,15 +13,14 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
 func readFile(t *testing.T, path string) *Graph {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer f.Close()
 	g, err := Read(f)
 	if err != nil {
@@ -33,9 +32,7 @@ func readFile(t *testing.T, path string) *Graph {
 func written(t testing.TB, g *Graph) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := g.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, g.Write(&b))
 	return b.Bytes()
 }
 
@@ -76,17 +73,13 @@ func TestRead(t *testing.T) {
 func TestWrite(t *testing.T) {
 	g := readFile(t, "testdata/graph.json")
 	want, err := os.ReadFile("testdata/canonical.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got := written(t, g)
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("written (-want +got):\n%s", diff)
 	}
 	again, err := Read(bytes.NewReader(got))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if diff := cmp.Diff(g, again, cmp.AllowUnexported(Graph{})); diff != "" {
 		t.Errorf("read back (-want +got):\n%s", diff)
 	}
@@ -99,9 +92,7 @@ func TestWrite(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	whole, err := os.ReadFile("testdata/canonical.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	node := func(s string) string { return `{"nodes":[{"version":"1.0.0","payload":"p"},` + s + `]}` }
 	two := func(s string) string {
 		return `{"nodes":[{"version":"1.0.0","payload":"p"},{"version":"1.0.1","payload":"q"}],` + s + `}`
@@ -159,9 +150,7 @@ func TestReadErrors(t *testing.T) {
 
 func TestReadLimits(t *testing.T) {
 	whole, err := os.ReadFile("testdata/canonical.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	size := int64(len(whole))
 	for _, tt := range []struct {
 		in     string
@@ -185,9 +174,7 @@ func TestReadLimits(t *testing.T) {
 func TestReadEmpty(t *testing.T) {
 	for _, in := range []string{`{"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}`, `{"nodes":null,"edges":null,"conditionalEdges":null}`} {
 		g, err := Read(strings.NewReader(in))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if g.Head() != -1 {
 			t.Errorf("the head of %s is %d", in, g.Head())
 		}
@@ -215,9 +202,7 @@ func TestKeep(t *testing.T) {
 			t.Errorf("without %s (-want +got):\n%s", version, diff)
 		}
 		again, err := Read(bytes.NewReader(written(t, kept)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if diff := cmp.Diff(again, kept, cmp.AllowUnexported(Graph{})); diff != "" {
 			t.Errorf("without %s, not as it is read back:\n%s", version, diff)
 		}
@@ -233,9 +218,7 @@ func TestKeep(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	for _, path := range []string{"testdata/graph.json", "testdata/canonical.json"} {
 		raw, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		fail.On(f, err)
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

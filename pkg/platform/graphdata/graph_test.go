@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -114,9 +115,7 @@ func TestGraphMetadata(t *testing.T) {
 		Metadata: map[string]string{"url": "https://example.com/errata", "x": "1", "release.openshift.io/architecture": "multi", archKey: "multi"},
 	}
 	g, err := d.Graph([]Release{r}, "stable-4.10", release.Multi)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	n := g.Nodes[0]
 	want := map[string]string{
 		"url": "https://example.com/errata", "x": "1,2", "y": "3", "release.openshift.io/architecture": "multi",

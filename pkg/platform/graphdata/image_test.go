@@ -19,6 +19,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -66,9 +67,7 @@ func (m *memory) put(mediaType string, data []byte) ocispec.Descriptor {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 }
 
 // image stores an image with layers, as a Dockerfile makes it.

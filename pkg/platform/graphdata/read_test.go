@@ -16,6 +16,8 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // small is graph data with the few files that a test needs; the file "" is omitted.
@@ -44,17 +46,13 @@ func archive(t testing.TB, headers []tar.Header, files map[string]string) []byte
 	w := tar.NewWriter(z)
 	for _, h := range headers {
 		h.Size = int64(len(files[h.Name]))
-		if err := w.WriteHeader(&h); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.WriteHeader(&h))
 		if _, err := w.Write([]byte(files[h.Name])); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, c := range []interface{ Close() error }{w, z} {
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, c.Close())
 	}
 	return b.Bytes()
 }
@@ -62,9 +60,7 @@ func archive(t testing.TB, headers []tar.Header, files map[string]string) []byte
 func mustRead(t testing.TB, files map[string]string) *Data {
 	t.Helper()
 	d, err := Read(bytes.NewReader(packed(t, files)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return d
 }
 

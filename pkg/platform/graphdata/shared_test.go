@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -25,27 +26,21 @@ func shared(tb testing.TB, name ...string) []byte {
 	if errors.Is(err, fs.ErrNotExist) {
 		tb.Skip("there is no ../shared/graphs beside the checkout")
 	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	fail.On(tb, err)
 	return data
 }
 
 func sharedData(tb testing.TB) *Data {
 	tb.Helper()
 	d, err := Read(bytes.NewReader(shared(tb, "graph-data.tar.gz")))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	fail.On(tb, err)
 	return d
 }
 
 func sharedGraph(tb testing.TB, name ...string) *graph.Graph {
 	tb.Helper()
 	g, err := graph.Read(bytes.NewReader(shared(tb, name...)))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	fail.On(tb, err)
 	return g
 }
 
@@ -94,9 +89,7 @@ func TestDerivedGraphs(t *testing.T) {
 		t.Run(fmt.Sprintf("%s-%s", test.arch, test.channel), func(t *testing.T) {
 			want := sharedGraph(t, "derived", fmt.Sprintf("%s-%s.json", test.arch, test.channel))
 			got, err := d.Graph(releases(want, test.arch), test.channel, test.arch)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if diff := cmp.Diff(want.Nodes, got.Nodes); diff != "" {
 				t.Errorf("nodes (-want +got):\n%s", diff)
 			}
@@ -129,9 +122,7 @@ func TestRecordedGraphs(t *testing.T) {
 		t.Run(fmt.Sprintf("%s-%s", test.arch, test.channel), func(t *testing.T) {
 			then := sharedGraph(t, "recorded", fmt.Sprintf("%s-%s.json", test.arch, test.channel))
 			now, err := d.Graph(releases(then, test.arch), test.channel, test.arch)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			compareNodes(t, then, now)
 			before, after := updates(then), updates(now)
 			if diff := cmp.Diff(slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(after))); diff != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 )
 
@@ -52,9 +53,7 @@ func newTrial(t *testing.T, r *rand.Rand) trial {
 		}
 	}
 	g, err := graph.New(nodes, plain, conditional)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	p := Policy{Mode: []Mode{"", Avoid, Ignore}[r.IntN(3)], AllowAlways: r.IntN(3) == 0}
 	for _, risk := range risks {
 		switch r.IntN(6) {
@@ -252,9 +251,7 @@ func TestReachableIsFound(t *testing.T) {
 	for n := range uint64(trials / 3) {
 		tr := newTrial(t, rand.New(rand.NewPCG(n, 3)))
 		targets, err := Reachable(tr.g, tr.version(0), tr.policy)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		costs := map[int]Cost{}
 		for _, to := range targets {
 			costs[to.Node] = to.Cost

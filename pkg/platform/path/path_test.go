@@ -10,6 +10,7 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 )
 
@@ -19,9 +20,7 @@ func read(t testing.TB, file string) *graph.Graph {
 	if errors.Is(err, os.ErrNotExist) && strings.HasPrefix(file, "..") {
 		t.Skipf("no real graphs: %v", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer f.Close()
 	g, err := graph.Read(f)
 	if err != nil {
@@ -84,9 +83,7 @@ func TestFind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := read(t, "testdata/"+tc.file+".json")
 			paths, err := Find(g, versions(tc.from), semver.MustParse(tc.to), tc.policy)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if len(paths) != 1 || paths[0].String() != tc.want {
 				t.Fatalf("got %v, want %s", paths, tc.want)
 			}
@@ -125,16 +122,12 @@ func TestFindSeveral(t *testing.T) {
 			for range 2 {
 				before := slices.Clone(from)
 				paths, err := Find(g, from, to, Policy{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				var got []string
 				for _, p := range paths {
 					got = append(got, p.String())
 				}
-				if diff := cmp.Diff(tc.want, got); diff != "" {
-					t.Error(diff)
-				}
+				fail.Diff(t, tc.want, got)
 				if diff := cmp.Diff(before, from); diff != "" {
 					t.Errorf("Find changed what it was given: %s", diff)
 				}
@@ -229,9 +222,7 @@ func TestFindSomeErrors(t *testing.T) {
 
 func TestEmptyGraph(t *testing.T) {
 	g, err := graph.New(nil, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := Find(g, nil, semver.MustParse("4.20.1"), Policy{}); err == nil || !strings.Contains(err.Error(), "update graph is empty") {
 		t.Errorf("got %v", err)
 	}
@@ -250,16 +241,12 @@ func TestReachable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			targets, err := Reachable(g, semver.MustParse("4.19.15"), tc.policy)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			got := map[string]Cost{}
 			for _, to := range targets {
 				got[to.Version.String()] = to.Cost
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, tc.want, got)
 		})
 	}
 	var missing *MissingError
@@ -273,13 +260,9 @@ func TestReachable(t *testing.T) {
 
 func TestUnknown(t *testing.T) {
 	g := read(t, "testdata/eus.json")
-	if diff := cmp.Diff([]string{"EtcdLosesQuorum", "NodesReboot", "RouterStalls"}, Names(g)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"EtcdLosesQuorum", "NodesReboot", "RouterStalls"}, Names(g))
 	p := Policy{Accept: []string{"RouterStall", "NodesReboot", "RouterStall"}, Forbid: []string{"Etcd", "EtcdLosesQuorum"}}
-	if diff := cmp.Diff([]string{"Etcd", "RouterStall"}, Unknown(g, p)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"Etcd", "RouterStall"}, Unknown(g, p))
 	if diff := cmp.Diff([]string{"RouterStall", "NodesReboot", "RouterStall"}, p.Accept); diff != "" {
 		t.Errorf("Unknown changed the policy: %s", diff)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -36,9 +37,7 @@ func aStream() string {
 func TestBootArtifacts(t *testing.T) {
 	p := &Payload{Release: Release{Version: "4.20.5", Arch: "amd64"}, BootImages: bootConfigMap(t, aStream())}
 	all, err := p.BootArtifacts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var got []string
 	for _, a := range all {
 		got = append(got, fmt.Sprintf("%s %s %s %s", a.Arch, a.Kind(), a.Part, a.File))

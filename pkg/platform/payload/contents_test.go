@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestReadContents checks that all manifests are returned in order, also those with problems that the
@@ -21,16 +22,12 @@ func TestReadContents(t *testing.T) {
 	desc := m.image(t, s)
 	p, c, err := ReadContents(t.Context(), m, repository, desc.Digest)
 	must(t, err)
-	if diff := cmp.Diff(payloadOf("4.20.5", desc.Digest), p, exported); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, payloadOf("4.20.5", desc.Digest), p, exported)
 	var names []string
 	for _, m := range c.Manifests {
 		names = append(names, m.File+" "+m.Kind+" "+m.Namespace+"/"+m.Name)
 	}
-	if diff := cmp.Diff([]string{"0000_1.yaml A /again", "0000_1.yaml C ns/c", "0000_2.json B /b"}, names); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, []string{"0000_1.yaml A /again", "0000_1.yaml C ns/c", "0000_2.json B /b"}, names)
 	if !strings.Contains(string(c.References), "ImageStream") || !strings.Contains(string(c.Metadata), metadataKind) {
 		t.Errorf("references and metadata are %s, %s", c.References, c.Metadata)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 )
 
@@ -176,9 +177,7 @@ func encode(t testing.TB, v any) []byte {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 }
 
 // sha returns the digest of a fictitious image.

@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -76,9 +77,7 @@ func TestReadBelow(t *testing.T) {
 	desc := m.image(t, s)
 	got, err := Read(t.Context(), m, repository, desc.Digest)
 	must(t, err)
-	if diff := cmp.Diff(payloadOf("4.20.5", desc.Digest), got, exported); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, payloadOf("4.20.5", desc.Digest), got, exported)
 }
 
 // shards stores images of one version for several architectures and returns them.
@@ -210,9 +209,7 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("%s: %d things were read, want %d", tc.want.Version, len(m.read), tc.reads)
 		}
 		tc.want.Digest = tc.root.Digest
-		if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(Release{}, "Previous", "Metadata", "URL")); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		fail.Diff(t, &tc.want, got, cmpopts.IgnoreFields(Release{}, "Previous", "Metadata", "URL"))
 		if len(got.Previous) != 2 || got.URL == "" {
 			t.Errorf("previous %q, URL %q", got.Previous, got.URL)
 		}

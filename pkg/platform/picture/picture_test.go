@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/blang/semver/v4"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/platform/path"
 )
@@ -56,9 +56,7 @@ func made(t testing.TB, updates ...string) *graph.Graph {
 		conditional = append(conditional, c)
 	}
 	g, err := graph.New(nodes, plain, conditional)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return g
 }
 
@@ -77,18 +75,14 @@ func chain(minor, releases int) []string {
 func text(t testing.TB, d diagram.Drawing) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := diagram.Write(&out, d, diagram.Text); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, diagram.Write(&out, d, diagram.Text))
 	return out.String()
 }
 
 func found(t testing.TB, g *graph.Graph, from, to string) []path.Path {
 	t.Helper()
 	paths, err := path.Find(g, []semver.Version{semver.MustParse(from)}, semver.MustParse(to), path.Policy{AllowAlways: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return paths
 }
 
@@ -108,9 +102,7 @@ Path: 4.18.1 -> 4.19.2 -> 4.20.1. 2 hops, no risks.
   | o 4.18.2  from 1 release                 newest               from 4.18.1
   o 4.18.1                                   start, on the path
 `
-	if diff := cmp.Diff(want, text(t, Draw(g, Options{Title: "stable-4.20", Paths: found(t, g, "4.18.1", "4.20.1")}))); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, text(t, Draw(g, Options{Title: "stable-4.20", Paths: found(t, g, "4.18.1", "4.20.1")})))
 }
 
 func TestFold(t *testing.T) {
@@ -143,9 +135,7 @@ func TestFold(t *testing.T) {
 		"4.19.0 to 4.19.10: 11 releases: folded",
 		"4.19.11: from 12 releases: head",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 	got = nil
 	for _, e := range d.Graphs[0].Edges {
 		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", e.To, e.Kind, e.From, e.Label)))
@@ -160,9 +150,7 @@ func TestFold(t *testing.T) {
 		"4.19.11 from 4.18.11",
 		"4.19.11 from 4.19.0",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 	if n := len(Draw(g, Options{All: true}).Graphs[0].Nodes); n != len(g.Nodes) {
 		t.Errorf("unfolded there are %d boxes for %d releases", n, len(g.Nodes))
 	}
@@ -328,9 +316,7 @@ func TestTruthful(t *testing.T) {
 func TestSeveralPaths(t *testing.T) {
 	g := made(t, "4.18.1>4.19.1 Pools Disks", "4.18.2>4.19.1", "4.19.1>4.20.1", "4.18.1>4.18.2 Pools")
 	paths, err := path.Find(g, []semver.Version{semver.MustParse("4.18.1"), semver.MustParse("4.18.2")}, semver.MustParse("4.20.1"), path.Policy{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := `fast-4.20
 4 releases and 4 updates, 2 of them conditional.
 Path: 4.18.1 -> 4.18.2 -> 4.19.1 -> 4.20.1. 3 hops, 1 risk: Pools.
@@ -345,7 +331,5 @@ Path: 4.18.2 -> 4.19.1 -> 4.20.1. 2 hops, no risks.
   o 4.18.2    from 1 release, with risks     newest, start, on the path       conditional Pools (4.18.1)
   | o 4.18.1                                 start, on the path, risks ahead
 `
-	if diff := cmp.Diff(want, text(t, Draw(g, Options{Title: "fast-4.20", Paths: paths}))); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, text(t, Draw(g, Options{Title: "fast-4.20", Paths: paths})))
 }

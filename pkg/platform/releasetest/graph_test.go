@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/platform/graphdata"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -30,9 +31,7 @@ func updatesOf(t *testing.T, g *graph.Graph) map[string][]string {
 func servedGraph(t *testing.T, w *Platform, channel string, arch release.Arch) *graph.Graph {
 	t.Helper()
 	text, err := w.Graph(channel, arch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	g, err := graph.Read(bytes.NewReader(text))
 	if err != nil {
 		t.Fatalf("reading %s: %v", text, err)
@@ -54,9 +53,7 @@ func TestGraphDataLeadsToGraph(t *testing.T) {
 		Blocked{To: "4.20.1", From: []string{"4.19.1"}})
 	w := newFixture(t, u)
 	data, err := graphdata.Read(bytes.NewReader(w.GraphData()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var releases []graphdata.Release
 	for _, p := range w.Payloads {
 		releases = append(releases, graphdata.Release{
@@ -70,9 +67,7 @@ func TestGraphDataLeadsToGraph(t *testing.T) {
 				continue
 			}
 			derived, err := data.Graph(releases, channel, arch)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if diff := cmp.Diff(updatesOf(t, derived), updatesOf(t, served)); diff != "" {
 				t.Errorf("%s %s: updates (-derived +served):\n%s", channel, arch, diff)
 			}

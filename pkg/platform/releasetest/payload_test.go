@@ -7,14 +7,14 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func newFixture(t *testing.T, u Definition) *Platform {
 	t.Helper()
 	w, err := New(u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return w
 }
 
@@ -24,18 +24,14 @@ var smallFixture = sync.OnceValues(func() (*Platform, error) { return New(Small(
 func small(t *testing.T) *Platform {
 	t.Helper()
 	w, err := smallFixture()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return w
 }
 
 func layers(t *testing.T, img v1.Image) []v1.Layer {
 	t.Helper()
 	all, err := img.Layers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return all
 }
 

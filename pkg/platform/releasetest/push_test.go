@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -30,9 +31,7 @@ func TestFlaws(t *testing.T) {
 	w := newFixture(t, u)
 	s := registrytest.New(t, registrytest.Options{})
 	c := s.Client()
-	if err := w.Push(t.Context(), c, s.Host); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Push(t.Context(), c, s.Host))
 	const content = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
 	p := w.Payload("4.20.1-x86_64")
 	if _, err := c.Pull(t.Context(), content, p.Images["rhel-coreos"].String()); err == nil {
@@ -53,9 +52,7 @@ func TestFlaws(t *testing.T) {
 	}
 
 	rule, err := p.WrongBytes("machine-config-operator")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	s.Script(rule)
 	if _, err := c.Pull(t.Context(), content, p.Images["machine-config-operator"].String()); err == nil || !strings.Contains(err.Error(), "digest") {
 		t.Errorf("pulling damaged content: %v", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -34,21 +35,15 @@ func contentsOf(t *testing.T, w *Platform) contents {
 	c := contents{types: map[digest.Digest]string{}, blobs: map[string][]byte{}}
 	put := func(repository string, h v1.Hash, text []byte, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		c.blobs[repository+"@"+h.String()] = text
 	}
 	manifest := func(repository string, content registrytest.Content) {
 		t.Helper()
 		h, err := content.Digest()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		mt, err := content.MediaType()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		raw, err := content.RawManifest()
 		put(repository, h, raw, err)
 		c.types[digest.Digest(h.String())] = string(mt)
@@ -57,26 +52,18 @@ func contentsOf(t *testing.T, w *Platform) contents {
 		repository := "quay.io/" + p.repository
 		manifest(repository, p.content)
 		all, err := images(p.content)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, img := range all {
 			manifest(repository, img)
 			h, err := img.ConfigName()
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			raw, err := img.RawConfigFile()
 			put(repository, h, raw, err)
 			for _, l := range layers(t, img) {
 				h, err := l.Digest()
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				rc, err := l.Compressed()
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				raw, err := io.ReadAll(rc)
 				put(repository, h, raw, err)
 			}
@@ -171,13 +158,9 @@ func TestSigstoreSignaturesAreVerified(t *testing.T) {
 	src := contentsOf(t, w)
 	p := w.Payload("4.20.2-multi")
 	read, err := payload.Read(t.Context(), src, p.Reference(), p.Digest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	policy, err := cosign.ParsePolicy(read.Policies[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	signed := map[string]registrytest.Content{}
 	for _, content := range w.stored {
 		signed["quay.io/"+content.repository+":"+content.tag] = content.content
@@ -188,9 +171,7 @@ func TestSigstoreSignaturesAreVerified(t *testing.T) {
 			repository = p.Repository
 		}
 		digests, err := imagesOf(made)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for _, d := range digests {
 			sig := signed[repository+":"+SignatureTag(d)]
 			if sig == nil {
@@ -198,9 +179,7 @@ func TestSigstoreSignaturesAreVerified(t *testing.T) {
 				continue
 			}
 			manifest, err := sig.RawManifest()
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			blob := func(_ context.Context, desc ocispec.Descriptor) ([]byte, error) {
 				return src.get(repository, desc.Digest)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -22,14 +23,10 @@ type reply struct {
 func ask(t *testing.T, client *http.Client, address string, accept ...string) reply {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	req.Header["Accept"] = accept
 	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	return reply{resp.StatusCode, resp.Header, body, err}
@@ -40,13 +37,9 @@ func TestService(t *testing.T) {
 	w := small(t)
 	s := registrytest.Serve(t, registrytest.Options{}, w)
 	graph, err := w.Graph("stable-4.20", "amd64")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	multi, err := w.Graph("fast-4.20", "multi")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	const asJSON, own = "application/json", "application/vnd.redhat.cincinnati.v1+json"
 	for _, tc := range []struct {
 		query  string

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -40,9 +40,7 @@ func (s *store) put(mediaType string, data []byte) ocispec.Descriptor {
 func (s *store) putJSON(t *testing.T, mediaType string, v any) ocispec.Descriptor {
 	t.Helper()
 	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return s.put(mediaType, data)
 }
 
@@ -78,16 +76,12 @@ func layer(t *testing.T, names []string, files map[string]string) []byte {
 		} else if strings.HasSuffix(name, "/") {
 			h.Typeflag = tar.TypeDir
 		}
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.WriteHeader(h))
 		if _, err := io.WriteString(w, files[name]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	return out.Bytes()
 }
 
@@ -117,9 +111,7 @@ const releaseImage = "quay.io/example/release@sha256:000000000000000000000000000
 func extracted(t *testing.T, s *store, p *payload.Payload, names []string, on ...release.ToolPlatform) (map[string]string, []string, error) {
 	t.Helper()
 	list, _, err := Select(p, names, on)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	files, open, notes := map[string]string{}, map[*Tool]*memory{}, []string(nil)
 	o := Options{ReleaseImage: releaseImage, Sources: func(c *payload.Component) []string {
 		return []string{strings.SplitN(c.Ref, "@", 2)[0], s.repository} // only the second has it
@@ -177,9 +169,7 @@ func TestExtract(t *testing.T) {
 		"openshift-install-4.20.5-linux-amd64": patchedBy(installer),
 		"oc-mirror-4.20.5-linux-amd64":         "oc-mirror of RHEL 9",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 	if !strings.Contains(want["openshift-install-4.20.5-linux-amd64"], releaseImage+"\x00") {
 		t.Error("the test replaces nothing")
 	}
@@ -188,15 +178,11 @@ func TestExtract(t *testing.T) {
 		t.Fatal(err, notes)
 	}
 	signed := &memory{[]byte(patchedBy(mac))}
-	if err := resign(signed); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, resign(signed))
 	want = map[string]string{
 		"oc-4.20.5-linux-amd64": patchedBy(client), "oc-4.20.5-windows-amd64.exe": patchedBy(client), "oc-4.20.5-darwin-arm64": string(signed.data),
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 
 	// The client is in the uppermost layer, so the other one is not read.
 	s.reads = 0
@@ -223,9 +209,7 @@ func TestExtractMulti(t *testing.T) {
 	}
 	names := []string{"openshift-install"}
 	got, _, err := extracted(t, s, p, names, release.ToolPlatform{OS: "linux", Arch: "arm64"}, release.ToolPlatform{OS: "linux", Arch: "s390x"}, release.ToolPlatform{OS: "darwin", Arch: "amd64"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for file, want := range map[string][2]string{
 		"openshift-install-4.20.5-multi-linux-arm64":  {"arm64", "multi (linux/arm64)"},
 		"openshift-install-4.20.5-multi-linux-s390x":  {"s390x", "multi (linux/s390x)"},

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A memory is a file in memory.
@@ -60,9 +62,7 @@ func TestSignatureOfTheLinker(t *testing.T) {
 	}
 	dir := t.TempDir()
 	source := filepath.Join(dir, "main.go")
-	if err := os.WriteFile(source, []byte("package main\n\nfunc main() { println(\"a program\") }\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(source, []byte("package main\n\nfunc main() { println(\"a program\") }\n"), 0o600))
 	file := filepath.Join(dir, "program")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", file, source)
 	build.Env = append(os.Environ(), "GOOS=darwin", "GOARCH=arm64", "CGO_ENABLED=0")
@@ -70,21 +70,15 @@ func TestSignatureOfTheLinker(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got := bytes.Clone(want)
 	m, err := readMach(bytes.NewReader(got))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	clear(got[m.signatureOffset:])
 	if bytes.Equal(got, want) {
 		t.Fatal("the program is not signed")
 	}
-	if err := resign(&memory{got}); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, resign(&memory{got}))
 	if !bytes.Equal(got, want) {
 		t.Error("the signature differs from what the linker writes")
 	}
@@ -92,9 +86,7 @@ func TestSignatureOfTheLinker(t *testing.T) {
 
 func TestResignRefuses(t *testing.T) {
 	signed := machO(make([]byte, 10_000))
-	if err := resign(&memory{bytes.Clone(signed)}); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, resign(&memory{bytes.Clone(signed)}))
 	other := bytes.Clone(signed)
 	binary.LittleEndian.PutUint32(other[machHeaderSize+72+12:], 5) // a signature of another size
 	unsigned := bytes.Clone(signed)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // patched writes data through a patcher in pieces of a size.
@@ -14,9 +16,7 @@ func patched(t testing.TB, data []byte, size int, patches ...patch) ([]byte, []s
 	t.Helper()
 	var out bytes.Buffer
 	p, err := newPatcher(&out, patches)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for rest := data; len(rest) > 0; {
 		n := min(size, len(rest))
 		if _, err := p.Write(rest[:n]); err != nil {
@@ -24,9 +24,7 @@ func patched(t testing.TB, data []byte, size int, patches ...patch) ([]byte, []s
 		}
 		rest = rest[n:]
 	}
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, p.Close())
 	return out.Bytes(), p.missing()
 }
 

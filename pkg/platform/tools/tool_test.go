@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -29,9 +30,7 @@ func platforms(t *testing.T, text string) []release.ToolPlatform {
 	var list []release.ToolPlatform
 	for name := range strings.FieldsSeq(text) {
 		p, err := release.ParseToolPlatform(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		list = append(list, p)
 	}
 	return list
@@ -109,12 +108,8 @@ func TestAll(t *testing.T) {
 		}
 		return found
 	}
-	if diff := cmp.Diff(map[string]int{"oc": 6, "oc.rhel8": 4, "oc.rhel9": 4, "openshift-install": 4, "openshift-install-fips": 1, "oc-mirror": 1, "oc-mirror.rhel8": 1, "oc-mirror.rhel9": 1, "ccoctl": 1, "ccoctl.rhel8": 1, "ccoctl.rhel9": 1}, count(releaseOf("amd64", all...))); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(map[string]int{"oc": 1}, count(releaseOf("s390x", "cli"))); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, map[string]int{"oc": 6, "oc.rhel8": 4, "oc.rhel9": 4, "openshift-install": 4, "openshift-install-fips": 1, "oc-mirror": 1, "oc-mirror.rhel8": 1, "oc-mirror.rhel9": 1, "ccoctl": 1, "ccoctl.rhel8": 1, "ccoctl.rhel9": 1}, count(releaseOf("amd64", all...)))
+	fail.Diff(t, map[string]int{"oc": 1}, count(releaseOf("s390x", "cli")))
 	names := map[string]bool{}
 	for _, x := range All(releaseOf("multi", all...)) {
 		file := x.File("4.20.5", release.Multi)

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/update"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -35,9 +36,7 @@ func client(t *testing.T, idle time.Duration) *remote.Client {
 		CertDirs: []string{}, Proxy: http.ProxyURL(nil),
 		Retry: remote.Retry{Times: 2, Delay: time.Millisecond}, Timeouts: remote.Timeouts{IdleTimeout: idle},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -72,9 +71,7 @@ func TestGraph(t *testing.T) {
 	url, asked := serve(t, says(http.StatusOK, answer))
 	s := &update.Service{URL: url + "/v1/graph?token=s3cret&channel=x", Get: client(t, time.Minute)}
 	g, from, err := s.Graph(t.Context(), "stable-4.20", "amd64")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if len(g.Nodes) != 2 || g.Nodes[g.Head()].Version.String() != "4.20.1" || len(g.From(0)) != 1 {
 		t.Errorf("the graph is %+v", g)
 	}

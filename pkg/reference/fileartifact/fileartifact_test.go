@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
 )
@@ -36,9 +37,7 @@ func TestBuild(t *testing.T) {
 	} {
 		store, again := memory{}, memory{}
 		desc, err := fileartifact.Build(t.Context(), store, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if second, err := fileartifact.Build(t.Context(), again, f); err != nil || second.Digest != desc.Digest {
 			t.Errorf("%s: built twice: %v and %v, %v", f.Name, desc.Digest, second.Digest, err)
 		}
@@ -46,9 +45,7 @@ func TestBuild(t *testing.T) {
 			t.Errorf("%s: it stored %d parts", f.Name, len(store))
 		}
 		got, err := fileartifact.FromManifest(store[desc.Digest])
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if diff := cmp.Diff(f, got); diff != "" {
 			t.Errorf("%s read back:\n%s", f.Name, diff)
 		}
@@ -68,9 +65,7 @@ func TestBuild(t *testing.T) {
 func TestFromManifestRefuses(t *testing.T) {
 	store := memory{}
 	desc, err := fileartifact.Build(t.Context(), store, fileartifact.File{Name: "oc", Digest: digest.FromString("x"), Size: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	good := string(store[desc.Digest])
 	for from, to := range map[string]string{
 		fileartifact.Type:  "application/vnd.other",

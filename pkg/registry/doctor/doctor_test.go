@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -66,17 +67,13 @@ func TestAbilities(t *testing.T) {
 	t.Parallel()
 	s := registrytest.Start(t, registrytest.Options{})
 	client, err := remote.New(remote.Options{Side: remote.Destination, PlainHTTP: true, CertDirs: []string{}, Retry: remote.Retry{Times: -1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	at := reference.Reference{Host: s.Host, Path: "site/probe"}
 	examined := func(rules ...registrytest.Rule) map[string]Finding {
 		t.Helper()
 		s.Script(rules...)
 		all, err := Abilities(t.Context(), client, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		found := map[string]Finding{}
 		for _, f := range all {
 			found[f.Name] = f
@@ -163,9 +160,7 @@ func TestWorkspace(t *testing.T) {
 func TestUnusableWorkspace(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, nil, 0o600))
 	if all := Workspace(filepath.Join(file, "ws"), time.Now); len(all) != 1 || all[0].State != Problem || all[0].Remedy == "" {
 		t.Errorf("%+v", all)
 	}

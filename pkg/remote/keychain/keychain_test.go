@@ -19,18 +19,16 @@ import (
 
 	"github.com/docker/docker-credential-helpers/client"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
 func write(t *testing.T, path, content string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	fail.On(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 
@@ -293,9 +291,7 @@ func TestHelpers(t *testing.T) {
 func TestHelperProgram(t *testing.T) {
 	dir := t.TempDir()
 	program := write(t, filepath.Join(dir, "docker-credential-real"), "#!/bin/sh\nread host\nprintf '{\"Username\":\"%s\",\"Secret\":\"%s\"}' \"$host\" \"$1\"\n")
-	if err := os.Chmod(program, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Chmod(program, 0o700))
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	o := options(dir, nil)
 	o.AuthFile = write(t, filepath.Join(dir, "config.json"), `{"credHelpers":{"quay.io":"real"}}`)
@@ -348,9 +344,7 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	wg.Wait()
 	// The file is read only once. Later changes have no effect.
-	if err := os.Remove(o.AuthFile); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(o.AuthFile))
 	if c, err := k.Credential(t.Context(), "quay.io", ""); err != nil || c.Username != "u" {
 		t.Errorf("%q, %v", c.Username, err)
 	}
@@ -369,9 +363,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		out, err := json.Marshal(a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		again, err := parse(out)
 		if err != nil {
 			t.Fatalf("%s was written and does not parse: %v", out, err)

@@ -4,15 +4,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestNarrower(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "auth.json")
 	text := `{"auths":{"m.example":{},"m.example/ocp":{},"m.example/ocp/acme":{}},"credHelpers":{"h.example/team":"x"}}`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, []byte(text), 0o600))
 	k := New(Options{AuthFile: file, Home: t.TempDir(), RuntimeDir: t.TempDir(), Getenv: func(string) string { return "" }})
 	for _, tc := range []struct {
 		host, path string

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestStore(t *testing.T) {
@@ -56,12 +56,8 @@ func TestStore(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(decode(t, []byte(tc.want)), decode(t, text)); diff != "" {
-				t.Error(diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, decode(t, []byte(tc.want)), decode(t, text))
 			if strings.Contains(tc.want, "<") && !strings.Contains(string(text), `ctrl-<`) {
 				t.Errorf("text was escaped: %s", text)
 			}
@@ -102,12 +98,8 @@ func TestStoreThroughALink(t *testing.T) {
 	dir := t.TempDir()
 	target := write(t, filepath.Join(dir, "dotfiles", "auth.json"), "{}")
 	link := filepath.Join(dir, "auth.json")
-	if err := os.Symlink(target, link); err != nil {
-		t.Fatal(err)
-	}
-	if err := Store(link, "quay.io", Credential{Username: "me", Password: "pw"}); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Symlink(target, link))
+	fail.On(t, Store(link, "quay.io", Credential{Username: "me", Password: "pw"}))
 	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link is gone: %v, %v", info, err)
 	}
@@ -163,16 +155,12 @@ func FuzzStore(f *testing.F) {
 			return
 		}
 		path := filepath.Join(t.TempDir(), "auth.json")
-		if err := os.WriteFile(path, before, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(path, before, 0o600))
 		if Store(path, key, Credential{Username: "me", Password: "pw"}) != nil {
 			return // the file is unchanged
 		}
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		a, err := parse(text)
 		if err != nil {
 			t.Fatalf("what was stored cannot be read: %v\n%s", err, text)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestParseRate(t *testing.T) {
@@ -64,13 +66,9 @@ hosts:
 
 func TestFor(t *testing.T) {
 	l, err := parse("limits.yaml", []byte(sample))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := Host{Pattern: "quay.io", Streams: 8, RequestsPerSecond: 0.5, Rate: 50 << 20}
-	if diff := cmp.Diff(want, l.For("quay.io")); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, l.For("quay.io"))
 	for host, streams := range map[string]int{
 		"quay.io:443": 8, "QUAY.io": 8, "x.quay.io": 0, "docker.io": 0, "example.com": 0,
 		"b.example.com": 3, "b.example.com:5000": 2, "b.example.com:5001": 3,
@@ -145,18 +143,14 @@ func problems(n int) string {
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	want := filepath.Join(dir, "limits.yaml")
-	if err := os.WriteFile(want, []byte(sample), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(want, []byte(sample), 0o600))
 	if l, err := Load(want); err != nil || len(l.Hosts) != 7 {
 		t.Errorf("%v, %v", l, err)
 	}
 	if _, err := Load(filepath.Join(dir, "none")); err == nil || !strings.HasPrefix(err.Error(), "reading limits: ") {
 		t.Error(err)
 	}
-	if err := os.WriteFile(want, make([]byte, maxFile+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(want, make([]byte, maxFile+1), 0o600))
 	if _, err := Load(want); err == nil || !strings.HasSuffix(err.Error(), "is larger than 1 MiB") {
 		t.Error(err)
 	}

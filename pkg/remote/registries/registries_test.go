@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -22,12 +23,8 @@ func load(t *testing.T, files map[string]string, env map[string]string) (*Config
 	dir := t.TempDir()
 	for name, content := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		fail.On(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	return Load(Options{
 		Home: filepath.Join(dir, "home"), SystemDir: filepath.Join(dir, "etc"),
@@ -128,9 +125,7 @@ prefix = "a.wild.example"
 location = "exact.example"
 `
 	c, err := load(t, map[string]string{"etc/registries.conf": conf}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, tc := range []struct {
 		ref     string
 		want    []string
@@ -158,9 +153,7 @@ location = "exact.example"
 		{ref: "sub.to.example/a/b:v1", want: []string{"fixed.example/base/a/b:v1"}},
 	} {
 		ref, err := reference.Parse(tc.ref)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		got, err := c.Sources(ref)
 		if errors.Is(err, ErrBlocked) != tc.blocked || err != nil && !tc.blocked {
 			t.Errorf("%s: %v", tc.ref, err)
@@ -176,9 +169,7 @@ location = "exact.example"
 		"none.example/a:v1": "none.example/a:v1",
 	} {
 		r, err := reference.Parse(ref)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		got, err := c.Destination(r)
 		if diff := cmp.Diff([]string{want}, places([]Endpoint{got})); diff != "" || err != nil {
 			t.Errorf("destination %s: %v %s", ref, err, diff)
@@ -255,9 +246,7 @@ func TestRefused(t *testing.T) {
 
 func TestUnknownKeys(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "registries.conf"), []byte("[[registry]]\nlocation = \"a.io\"\ninsecur = true\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(dir, "registries.conf"), []byte("[[registry]]\nlocation = \"a.io\"\ninsecur = true\n"), 0o600))
 	var out strings.Builder
 	c, err := Load(Options{SystemDir: dir, Home: dir, Getenv: func(string) string { return "" }, Log: slog.New(slog.NewTextHandler(&out, nil))})
 	if err != nil || len(c.entries) != 1 {
@@ -323,18 +312,14 @@ mirror-by-digest-only = true
 location = "one.example"
 `
 	c, err := load(t, map[string]string{"etc/registries.conf": conf}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for repository, want := range map[string][]string{
 		"many.example/a":    {"one.example/m/a", "two.example/a"},
 		"digests.example/a": {"one.example/a", "digests.example/a"},
 		"other.example/a":   {"other.example/a"},
 	} {
 		ref, err := reference.Parse(repository)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		list, err := c.BlobSources(ref)
 		var got []string
 		for _, e := range list {

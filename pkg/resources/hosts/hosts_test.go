@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
@@ -32,9 +33,7 @@ func image(t testing.TB, s string) resources.Image {
 			name += "@" + digest.FromString(id).String()
 		}
 		ref, err := reference.Parse(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return ref
 	}
 	f := strings.Fields(s)
@@ -68,14 +67,10 @@ func withMirrors(t testing.TB, in Input, policy string) Input {
 func check(t *testing.T, in Input) (map[string][]byte, []string) {
 	t.Helper()
 	files, notes, err := Build(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	texts := readFiles(files)
 	_, manifestNotes, err := resources.Build(in.Images, nil, resources.Options{MirrorSourcePolicy: policyOf(in)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	old, documents, _ := newTalos(t, texts)
 	if diff := gocmp.Diff(old, documents); diff != "" {
 		t.Errorf("the formats of Talos differ:\n%s", diff)
@@ -164,9 +159,7 @@ func olmConfigOf(t *testing.T, texts map[string][]byte) []byte {
 		return nil
 	}
 	var object struct{ Data map[string]string }
-	if err := yaml.Unmarshal(text, &object); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, yaml.Unmarshal(text, &object))
 	return []byte(object.Data["registries.conf"])
 }
 
@@ -199,17 +192,11 @@ func TestGolden(t *testing.T) {
 			texts["NOTES"] = []byte(strings.Join(notes, "\n") + "\n")
 			dir := filepath.Join("testdata", "golden", name)
 			if *update {
-				if err := os.RemoveAll(dir); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, os.RemoveAll(dir))
 				for name, text := range texts {
 					file := filepath.Join(dir, name)
-					if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-						t.Fatal(err)
-					}
-					if err := os.WriteFile(file, text, 0o644); err != nil {
-						t.Fatal(err)
-					}
+					fail.On(t, os.MkdirAll(filepath.Dir(file), 0o755))
+					fail.On(t, os.WriteFile(file, text, 0o644))
 				}
 			}
 			want, got := map[string]string{}, map[string]string{}
@@ -224,9 +211,7 @@ func TestGolden(t *testing.T) {
 				want[name] = string(text)
 				return err
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if diff := gocmp.Diff(want, got); diff != "" {
 				t.Errorf("files (-want +got); go test -update writes them anew:\n%s", diff)
 			}
@@ -323,9 +308,7 @@ func TestDeterministic(t *testing.T) {
 	in.Images = append(in.Images, image(t, "quay.io/tie/a#1 -> mirror.local:5000/x/tie/a#1"), image(t, "quay.io/tie/a#1 -> mirror.local:5000/y/tie/a#1"))
 	in = withMirrors(t, in, "")
 	want, wantNotes, err := Build(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if !slices.IsSortedFunc(want, func(a, b resources.File) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("the files are not sorted")
 	}
@@ -333,9 +316,7 @@ func TestDeterministic(t *testing.T) {
 	for range 20 {
 		rng.Shuffle(len(in.Images), func(i, j int) { in.Images[i], in.Images[j] = in.Images[j], in.Images[i] })
 		got, notes, err := Build(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if diff := gocmp.Diff(want, got); diff != "" || !slices.Equal(notes, wantNotes) {
 			t.Fatalf("another order gives other files:\n%s", diff)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
@@ -68,9 +69,7 @@ func references(t *testing.T, dir string) []reference.Reference {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var all []reference.Reference
 	for source := range seen {
 		all = append(all, source)

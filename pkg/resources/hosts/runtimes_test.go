@@ -12,6 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
@@ -201,9 +202,7 @@ func newK3s(t *testing.T, texts map[string][]byte, name string) *k3s {
 	t.Helper()
 	k := &k3s{t: t, expressions: map[string]*regexp.Regexp{}}
 	_, k.blocked = texts[name+"/config.yaml.d/mirror.yaml"]
-	if err := yaml.Unmarshal(texts[name+"/registries.yaml"], k); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, yaml.Unmarshal(texts[name+"/registries.yaml"], k))
 	for _, m := range k.Mirrors {
 		for pattern := range m.Rewrite {
 			if strings.ContainsAny(pattern, `\"`) {
@@ -266,9 +265,7 @@ func newTalos(t *testing.T, texts map[string][]byte) (old, documents talos, ca [
 	}
 	read := func(text []byte, v any) {
 		text = []byte(strings.NewReplacer("overridePath", "overridepath", "skipFallback", "skipfallback").Replace(string(text)))
-		if err := yaml.Unmarshal(text, v); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, yaml.Unmarshal(text, v))
 	}
 	read(texts["talos/machine-config-patch.yaml"], &patch)
 	for host, m := range patch.Machine.Registries.Mirrors {

@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
@@ -67,9 +68,7 @@ var golden = map[string]func() Input{
 func build(t *testing.T, in Input) (map[string]string, []string) {
 	t.Helper()
 	files, notes, err := Build(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	texts := map[string]string{}
 	for _, f := range files {
 		if texts[f.Name] != "" || len(f.Text) == 0 {
@@ -98,17 +97,11 @@ func TestGolden(t *testing.T) {
 			}
 			dir := filepath.Join("testdata", "golden", strings.ReplaceAll(name, " ", "-"))
 			if *update {
-				if err := os.RemoveAll(dir); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, os.RemoveAll(dir))
 				for name, text := range got {
 					file := filepath.Join(dir, name)
-					if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-						t.Fatal(err)
-					}
-					if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-						t.Fatal(err)
-					}
+					fail.On(t, os.MkdirAll(filepath.Dir(file), 0o755))
+					fail.On(t, os.WriteFile(file, []byte(text), 0o644))
 				}
 			}
 			want := map[string]string{}
@@ -120,9 +113,7 @@ func TestGolden(t *testing.T) {
 				want[name] = string(text)
 				return err
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("files (-want +got); go test -update writes them anew:\n%s", diff)
 			}
@@ -182,9 +173,7 @@ func TestSources(t *testing.T) {
 				at = at.Content[i+1]
 			}
 			var got []source
-			if err := at.Decode(&got); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, at.Decode(&got))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", file, diff)
 			}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func example() Options {
@@ -26,19 +28,13 @@ func TestYAML(t *testing.T) {
 	onVolume.Plan, onVolume.PlanClaim = nil, "plans"
 	for name, o := range map[string]Options{"configmap.yaml": example(), "volume.yaml": onVolume} {
 		got, err := YAML(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		file := filepath.Join("testdata", name)
 		if os.Getenv("GANTRY_TEST_UPDATE_SCRIPTS") != "" {
-			if err := os.WriteFile(file, got, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, os.WriteFile(file, got, 0o600))
 		}
 		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -49,9 +45,7 @@ func TestYAML(t *testing.T) {
 func objectNames(t *testing.T, o Options) (all []string) {
 	t.Helper()
 	text, err := YAML(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	for {
 		var object struct {

@@ -22,9 +22,10 @@ import (
 	"testing"
 
 	"github.com/blang/semver/v4"
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 const (
@@ -48,9 +49,7 @@ func (a *artifact) add(t testing.TB, key crypto.Signer, payload string) {
 	t.Helper()
 	hash := sha256.Sum256([]byte(payload))
 	signature, err := key.Sign(rand.Reader, hash[:], crypto.SHA256)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	d := digest.FromString(payload)
 	a.manifest.Layers = append(a.manifest.Layers, ocispec.Descriptor{
 		MediaType: PayloadType, Digest: d, Size: int64(len(payload)),
@@ -65,9 +64,7 @@ func (a *artifact) add(t testing.TB, key crypto.Signer, payload string) {
 func (a *artifact) text(t testing.TB) []byte {
 	t.Helper()
 	text, err := json.Marshal(a.manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return text
 }
 
@@ -82,18 +79,14 @@ func (a *artifact) blob(_ context.Context, desc ocispec.Descriptor) ([]byte, err
 func rsaKey(t testing.TB) *rsa.PrivateKey {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return key
 }
 
 func ecKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return key
 }
 
@@ -186,9 +179,7 @@ func TestVerify(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	if diff := cmp.Diff(want, err.Error()); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, err.Error())
 }
 
 func TestNeeded(t *testing.T) {
@@ -208,9 +199,7 @@ func TestNeeded(t *testing.T) {
 func policyText(t testing.TB, key crypto.PublicKey) string {
 	t.Helper()
 	der, err := x509.MarshalPKIXPublicKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	data := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 	return `apiVersion: config.openshift.io/v1
 kind: ClusterImagePolicy
@@ -233,9 +222,7 @@ func TestParsePolicy(t *testing.T) {
 	key := ecKey(t).Public()
 	text := policyText(t, key)
 	p, err := ParsePolicy([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if ec, ok := key.(*ecdsa.PublicKey); !ok || len(p.Keys) != 1 || !ec.Equal(p.Keys[0]) || p.Name != "openshift" {
 		t.Errorf("%+v", p)
 	}
@@ -255,9 +242,7 @@ func TestParsePolicy(t *testing.T) {
 		t.Skip(err) // a Go that no longer makes them
 	}
 	agreement, err := ecdh.X25519().GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	insert := func(before, line string) string { return strings.Replace(text, before, line+before, 1) }
 	for _, tc := range []struct{ name, text, want string }{
 		{"another kind", strings.Replace(text, "ClusterImagePolicy", "ImagePolicy", 1), "ImagePolicy of config.openshift.io/v1"},
@@ -295,13 +280,9 @@ func TestRealPolicy(t *testing.T) {
 		t.Skipf("no real policy: %v", err)
 	}
 	p, err := ParsePolicy(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := []string{"quay.io/openshift-release-dev/ocp-release", "quay.io/openshift-release-dev/ocp-v4.0-art-dev", "quay.io/openshift-release-dev/ocp-v5.0-art-dev"}
-	if diff := cmp.Diff(want, p.Scopes); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, p.Scopes)
 	if key, ok := p.Keys[0].(*rsa.PublicKey); !ok || len(p.Keys) != 1 || key.N.BitLen() != 4096 {
 		t.Errorf("keys %v", p.Keys)
 	}

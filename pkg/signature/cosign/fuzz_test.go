@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // FuzzParse: accepted manifests have signatures with payloads of limited size, and a key that did
@@ -65,16 +67,12 @@ func FuzzKey(f *testing.F) {
 	keys := []crypto.PublicKey{rsaKey(f).Public(), ecKey(f).Public()}
 	for _, curve := range []elliptic.Curve{elliptic.P224(), elliptic.P384(), elliptic.P521()} {
 		key, err := ecdsa.GenerateKey(curve, rand.Reader)
-		if err != nil {
-			f.Fatal(err)
-		}
+		fail.On(f, err)
 		keys = append(keys, key.Public())
 	}
 	for i, key := range keys {
 		der, err := x509.MarshalPKIXPublicKey(key)
-		if err != nil {
-			f.Fatal(err)
-		}
+		fail.On(f, err)
 		f.Add(der)
 		f.Add(append(slices.Clone(der), 0))
 		if _, err := readKey(der); (err != nil) != (i == 2) {
@@ -99,13 +97,9 @@ func FuzzKey(f *testing.F) {
 			t.Fatalf("accepted a key of type %T", key)
 		}
 		again, err := x509.MarshalPKIXPublicKey(key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		read, err := readKey(again)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if same, ok := key.(interface{ Equal(crypto.PublicKey) bool }); !ok || !same.Equal(read) {
 			t.Errorf("read back %v, want %v", read, key)
 		}

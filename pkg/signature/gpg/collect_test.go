@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -63,16 +64,12 @@ func TestCollect(t *testing.T) {
 			address(b, image, 2): other,
 		}}
 		got, err := Collect(t.Context(), w, []string{a, b}, image, []Keyring{first.keyring}, now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		want := []Signature{
 			{Body: older, Key: first.keyring.Fingerprints()[0], Created: signed.Add(-time.Hour), Reference: "quay.io/org/release:4.99.0-x86_64", Source: address(a, image, 6)},
 			{Body: newer, Key: first.keyring.Fingerprints()[0], Created: signed, Reference: "quay.io/org/release:4.99.0-x86_64", Source: address(a, image, 2)},
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, want, got)
 		var asked []string
 		for n := 1; n <= 7; n++ {
 			asked = append(asked, address(a, image, n))
@@ -105,9 +102,7 @@ func TestCollect(t *testing.T) {
 		want := fmt.Sprintf(`the image %s is not trusted: no signature satisfies the keyring second:
 %s: not an OpenPGP message: openpgp: invalid data: tag byte does not have MSB set
 %s: connection refused`, image, address(a, image, 2), address(b, image, 1))
-		if diff := cmp.Diff(want, err.Error()); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, want, err.Error())
 	})
 	t.Run("no signature store", func(t *testing.T) {
 		w := &web{there: map[string]any{address(a, image, 1): newer, address(b, image, 1): down}}
@@ -218,13 +213,9 @@ func TestCollectFolder(t *testing.T) {
 	first := signers()[0]
 	dir := filepath.Join(t.TempDir(), "with space")
 	file := filepath.FromSlash(address(dir, image, 1))
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.MkdirAll(filepath.Dir(file), 0o755))
 	body := first.sign(t, text(image), signed, 0)
-	if err := os.WriteFile(file, body, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, body, 0o644))
 	store := "file://" + strings.ReplaceAll(filepath.ToSlash(dir), " ", "%20")
 	got, err := Collect(t.Context(), nil, []string{store}, image, []Keyring{first.keyring}, now)
 	if err != nil || len(got) != 1 || !bytes.Equal(got[0].Body, body) {
@@ -232,9 +223,7 @@ func TestCollectFolder(t *testing.T) {
 	}
 	// Links out of the folder are not followed, and only regular files are read.
 	secret := filepath.Join(t.TempDir(), "signature")
-	if err := os.Rename(file, secret); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Rename(file, secret))
 	if err := os.Symlink(secret, file); err != nil {
 		t.Skip(err)
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/clearsign"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestVerify(t *testing.T) {
 	first, second := signers()[0], signers()[1]
 	good := first.sign(t, text(image), signed, 0)
-	if err := verifyOne(good, image, []Keyring{first.keyring}, now); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, verifyOne(good, image, []Keyring{first.keyring}, now))
 	small := compressed(t, good)
 	if err := verifyOne(small, image, []Keyring{first.keyring}, now); err != nil {
 		t.Fatalf("compressed: %v", err)
@@ -172,15 +172,11 @@ func FuzzVerify(f *testing.F) {
 	var bomb bytes.Buffer
 	bomb.Write([]byte{0xa3, 1})
 	w, err := flate.NewWriter(&bomb, flate.BestCompression)
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	if _, err := w.Write(make([]byte, 1<<20)); err != nil {
 		f.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, w.Close())
 	f.Add(bomb.Bytes())
 	keys := public(first.entity)
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -204,9 +200,7 @@ func split(t testing.TB, message []byte) (onePass, literal, signature []byte) {
 	at := []int{0}
 	for range 3 {
 		p, err := packet.Read(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if l, ok := p.(*packet.LiteralData); ok {
 			if _, err := bytes.NewBuffer(nil).ReadFrom(l.Body); err != nil {
 				t.Fatal(err)
@@ -258,8 +252,6 @@ func clearSigned(t *testing.T, s signer) []byte {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return b.Bytes()
 }

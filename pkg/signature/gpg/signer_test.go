@@ -25,6 +25,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	frozen "golang.org/x/crypto/openpgp" //nolint:staticcheck // what clusters verify with
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/signature/simplesigning"
 )
 
@@ -84,9 +85,7 @@ func newSigner(name string, lifetime time.Duration) signer {
 // revoke returns the signer with its key revoked and superseded.
 func (s signer) revoke(t testing.TB, at time.Time) signer {
 	t.Helper()
-	if err := s.entity.RevokeKey(packet.KeySuperseded, "", &packet.Config{Time: func() time.Time { return at }}); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, s.entity.RevokeKey(packet.KeySuperseded, "", &packet.Config{Time: func() time.Time { return at }}))
 	return withKeyring(s.keyring.Name, s.entity)
 }
 
@@ -117,9 +116,7 @@ func armored(t testing.TB, blockType string, content []byte) []byte {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return b.Bytes()
 }
 
@@ -135,9 +132,7 @@ func (s signer) sign(t testing.TB, content string, at time.Time, lifetime time.D
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return b.Bytes()
 }
 
@@ -152,9 +147,7 @@ func compressed(t testing.TB, packets []byte) []byte {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return b.Bytes()
 }
 
@@ -169,9 +162,7 @@ func (s signer) version3(t testing.TB, content string) []byte {
 		t.Fatalf("the key is a %T", s.entity.PrivateKey.PrivateKey)
 	}
 	raw, err := rsa.SignPKCS1v15(nil, private, crypto.SHA256, hash[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	raw = new(big.Int).SetBytes(raw).Bytes() // an MPI has no zeros in front
 	body := binary.BigEndian.AppendUint64(slices.Concat([]byte{3, 5}, trailer), s.entity.PrimaryKey.KeyId)
 	body = append(body, 1, 8, hash[0], hash[1]) // RSA, SHA-256

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -24,9 +25,7 @@ func TestBuiltIn(t *testing.T) {
 		release.OKD: {"FE526D8F6FEDC123BE219E45CF4B45E2071F0337", "6A9588F07F2D3AE7973AD2A9193E53CCD2E2F7A4"},
 	} {
 		trust, err := BuiltIn(product)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if len(trust.Keyrings) != 1 {
 			t.Fatalf("%s has %d keyrings", product, len(trust.Keyrings))
 		}
@@ -68,9 +67,7 @@ func TestParseKeyring(t *testing.T) {
 	}
 
 	var private bytes.Buffer
-	if err := first.entity.SerializePrivate(&private, nil); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, first.entity.SerializePrivate(&private, nil))
 	for _, tc := range []struct {
 		name string
 		text []byte
@@ -110,20 +107,14 @@ func TestConfiguration(t *testing.T) {
 		"store-1":               "file:///srv/signatures",
 	}
 	trust, err := Configuration(configMap(t, data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"file:///srv/signatures", "https://two.example.com/signatures"}, trust.Stores); diff != "" {
-		t.Error(diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, []string{"file:///srv/signatures", "https://two.example.com/signatures"}, trust.Stores)
 	var names []string
 	for _, k := range trust.Keyrings {
 		names = append(names, k.Name+" "+strings.Join(k.Fingerprints(), " "))
 	}
 	want := []string{"verifier-public-key-a " + first.keyring.Fingerprints()[0], "verifier-public-key-b " + second.keyring.Fingerprints()[0]}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, names)
 
 	for _, tc := range []struct {
 		name       string
@@ -212,13 +203,9 @@ func TestReal(t *testing.T) {
 		return text
 	}
 	trust, err := Configuration(read("keys/0000_90_cluster-update-keys_configmap.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	known, err := BuiltIn(release.OCP)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if diff := cmp.Diff(known.Keyrings[0].Fingerprints(), trust.Keyrings[0].Fingerprints()); diff != "" {
 		t.Errorf("the payload has other keys than Gantry: %s", diff)
 	}
@@ -245,13 +232,9 @@ func TestReal(t *testing.T) {
 		}
 	})
 	whole, err := readMessage(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want, _, err := whole.verify(known.Keyrings[0], time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for i := 0; i < len(body); i += 7 {
 		broken := slices.Clone(body)
 		broken[i]++
@@ -265,9 +248,7 @@ func TestReal(t *testing.T) {
 		}
 	}
 	all, err := filepath.Abs(filepath.Join(dir, "signatures"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got, err := Collect(t.Context(), nil, []string{"file://" + filepath.ToSlash(all)}, v4150, known.Keyrings, time.Now())
 	if err != nil || len(got) != 1 {
 		t.Fatal(got, err)

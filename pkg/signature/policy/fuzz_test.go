@@ -3,6 +3,7 @@ package policy
 import (
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -14,9 +15,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(docker("quay.io", `{"type":"sigstoreSigned","keyPath":"k","signedIdentity":{"type":"remapIdentity","prefix":"a.b","signedPrefix":"c.d"}}`))
 	f.Add(docker("quay.io", `{"type":"signedBy","keyType":"GPGKeys","keyData":"eA=="}`))
 	ref, err := reference.Parse(repository + ":v1")
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	read := reading(map[string][]byte{"k": publicKey(ecOnce())})
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := Parse("p", []byte(text), read)

@@ -10,6 +10,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -17,13 +18,9 @@ import (
 func openpgpKey(t *testing.T, name string) (*openpgp.Entity, []byte) {
 	t.Helper()
 	e, err := openpgp.NewEntity(name, "", name+"@example.com", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var b bytes.Buffer
-	if err := e.Serialize(&b); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, e.Serialize(&b))
 	return e, b.Bytes()
 }
 
@@ -38,9 +35,7 @@ func signSimple(t *testing.T, e *openpgp.Entity, payload string) []byte {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return b.Bytes()
 }
 
@@ -52,9 +47,7 @@ func TestSignedBy(t *testing.T) {
 	}
 	good := text(repository+":v1", dImage)
 	ref, err := reference.Parse(repository + ":v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	files := map[string][]byte{"first": public, "second": otherPublic}
 	want := "key " + fmt.Sprintf("%X", key.PrimaryKey.Fingerprint)
 	damaged := signSimple(t, key, good)

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -135,9 +134,7 @@ func TestScopes(t *testing.T) {
 		"localhost/x:v1":                        "docker",
 	} {
 		ref, err := reference.Parse(image)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		_, scope := p.requirements(Image{Reference: ref})
 		name, ok := strings.CutPrefix(scope, "docker:")
 		if !ok || scopes[name] != want {
@@ -151,9 +148,7 @@ func TestScopes(t *testing.T) {
 	}
 	ref, _ := reference.Parse("a.b.example.com:5000/org/name")
 	want := []string{"a.b.example.com:5000/org/name:latest", "a.b.example.com:5000/org/name", "a.b.example.com:5000/org", "a.b.example.com:5000", "*.b.example.com", "*.example.com", "*.com"}
-	if diff := cmp.Diff(want, Scopes(ref)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, Scopes(ref))
 }
 
 // TestIdentity compares what each signedIdentity accepts with the table in containers-policy.json(5).
@@ -199,13 +194,9 @@ func TestIdentity(t *testing.T) {
 		if tc.identity != "" {
 			i, err = parseIdentity([]byte(tc.identity))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		ref, err := reference.Parse(tc.image)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if err := i.accepts(Image{Reference: ref}, tc.signed); (err == nil) != tc.want {
 			t.Errorf("%s of %q for %s: %v", tc.identity, tc.signed, tc.image, err)
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/signature/cosign"
 )
 
@@ -174,8 +175,6 @@ func (f *found) Simple(context.Context, Image) ([][]byte, error)    { return f.s
 func parse(t *testing.T, text string, files map[string][]byte) *Policy {
 	t.Helper()
 	p, err := Parse("policy.json", []byte(text), reading(files))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return p
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/signature/cosign"
 )
@@ -29,9 +30,7 @@ func judge(t *testing.T, members string, files map[string][]byte, f *found, name
 	t.Helper()
 	p := parse(t, docker("quay.io/org", `{"type":"sigstoreSigned",`+members+`,"signedIdentity":{"type":"matchRepository"}}`), files)
 	ref, err := reference.Parse(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	f.Manifest = []byte(manifest)
 	v := Verifier{Policy: p, Finder: f, Now: func() time.Time { return now }}
 	return v.Verify(t.Context(), Image{Reference: ref, Digest: dImage})

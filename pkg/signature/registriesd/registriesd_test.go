@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -19,9 +20,7 @@ func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	return dir
 }
@@ -43,9 +42,7 @@ func TestOpen(t *testing.T) {
 `,
 		"ignored.txt": "?: [",
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	d := digest.FromString("x")
 	at := "@sha256=" + d.Encoded() + "/signature-"
 	for image, want := range map[string]struct {
@@ -60,9 +57,7 @@ func TestOpen(t *testing.T) {
 		"r.wild.example:1/a":    {"file:///wild/a" + at, false, false},
 	} {
 		ref, err := reference.Parse(image)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if use, set := c.Attachments(ref); use != want.use || set != want.set {
 			t.Errorf("%s: attachments %t %t", image, use, set)
 		}

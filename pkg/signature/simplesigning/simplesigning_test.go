@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestRead(t *testing.T) {
@@ -44,9 +46,7 @@ func FuzzRead(f *testing.F) {
 		written, err := json.Marshal(map[string]any{"critical": map[string]any{
 			"type": Cosign, "identity": map[string]string{"docker-reference": name}, "image": map[string]string{"docker-manifest-digest": d.String()},
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		againName, againD, err := Read(written, Cosign)
 		if err != nil || againName != name || againD != d {
 			t.Errorf("%q %q became %q %q: %v", name, d, againName, againD, err)

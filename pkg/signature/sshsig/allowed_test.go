@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // east is a time zone for tests.
@@ -110,9 +112,7 @@ func TestUntrustedNamesTheKey(t *testing.T) {
 	file, public := writeKey(t, makeKey(t, "ed25519"), "")
 	k := open(t, file, KeyOptions{})
 	signers, err := ParseAllowedSigners([]byte("# header\nops@example.com namespaces=\"git\" "+string(public)), time.UTC)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	_, err = signers.Verify(sign(t, k, "content"), namespace, strings.NewReader("content"), "", time.Now())
 	var untrusted *UntrustedError
 	if !errors.As(err, &untrusted) || untrusted.Signer != k.Signer() {

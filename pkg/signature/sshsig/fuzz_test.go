@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // FuzzParse checks that a signature that was read is written and read back equal.
@@ -17,9 +19,7 @@ func FuzzParse(f *testing.F) {
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		fail.On(f, err)
 		f.Add(text)
 		f.Add(text[:len(text)/2])
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh/agent"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestFixtures verifies signatures made by ssh-keygen. It does not need ssh-keygen.
@@ -18,17 +20,11 @@ func TestFixtures(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"ed25519", "ecdsa", "rsa"} {
 		public, err := os.ReadFile(filepath.Join("testdata", kind+".pub"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		armored, err := os.ReadFile(filepath.Join("testdata", kind+".sig"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		signers, err := ParsePublicKeys(public)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if who, err := signers.Verify(armored, namespace, strings.NewReader("content"), "", time.Now()); err != nil || who.Principal != "ops@example.com" {
 			t.Errorf("%s is of %v: %v", kind, who, err)
 		}
@@ -40,9 +36,7 @@ func startAgent(t *testing.T, keys ...any) string {
 	t.Helper()
 	ring := agent.NewKeyring()
 	for _, k := range keys {
-		if err := ring.Add(agent.AddedKey{PrivateKey: k}); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, ring.Add(agent.AddedKey{PrivateKey: k}))
 	}
 	l := listen(t)
 	done := make(chan struct{})
@@ -64,14 +58,10 @@ func startAgent(t *testing.T, keys ...any) string {
 func listen(t *testing.T) net.Listener {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "agent") //nolint:usetesting // a socket's path has to be short
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(dir, "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
@@ -86,9 +76,7 @@ func TestAgent(t *testing.T) {
 			file, public := writeKey(t, key, "secret")
 			socket := startAgent(t, key)
 			signers, err := ParsePublicKeys(public)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			// The key is encrypted in the file, and the agent has it.
 			for _, named := range []string{file, file + ".pub"} {
 				armored := sign(t, open(t, named, KeyOptions{Agent: socket}), "content")
@@ -152,9 +140,7 @@ func TestPassphrase(t *testing.T) {
 func TestKeyRefused(t *testing.T) {
 	t.Parallel()
 	open, public := writeKey(t, makeKey(t, "ed25519"), "")
-	if err := os.Chmod(open, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Chmod(open, 0o640))
 	for name, tc := range map[string]struct{ file, agent, want string }{
 		"others can read it":         {open, "", "chmod 600"},
 		"not there":                  {filepath.Join(t.TempDir(), "key"), "", "no such file"},
@@ -201,9 +187,7 @@ func TestAgentGoesAway(t *testing.T) {
 	key := makeKey(t, "ed25519")
 	file, _ := writeKey(t, key, "")
 	ring := agent.NewKeyring()
-	if err := ring.Add(agent.AddedKey{PrivateKey: key}); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, ring.Add(agent.AddedKey{PrivateKey: key}))
 	l := listen(t)
 	done := make(chan struct{})
 	go func() {

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 const namespace = "gantry"
@@ -41,9 +43,7 @@ func makeKey(t testing.TB, kind string) crypto.PrivateKey {
 	default:
 		key, err = rsa.GenerateKey(rand.Reader, 2048)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return key
 }
 
@@ -51,9 +51,7 @@ func makeKey(t testing.TB, kind string) crypto.PrivateKey {
 func write(t testing.TB, name string, text []byte) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, text, 0o600))
 	return file
 }
 
@@ -67,36 +65,26 @@ func writeKey(t testing.TB, key crypto.PrivateKey, passphrase string) (file stri
 	} else {
 		block, err = ssh.MarshalPrivateKeyWithPassphrase(key, "comment", []byte(passphrase))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	signer, err := ssh.NewSignerFromKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	file = write(t, "key", pem.EncodeToMemory(block))
 	public = ssh.MarshalAuthorizedKey(signer.PublicKey())
-	if err := os.WriteFile(file+".pub", public, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file+".pub", public, 0o600))
 	return file, public
 }
 
 func open(t testing.TB, file string, opts KeyOptions) *Key {
 	t.Helper()
 	k, err := OpenKey(t.Context(), file, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return k
 }
 
 func sign(t testing.TB, k *Key, message string) []byte {
 	t.Helper()
 	text, err := k.Sign(t.Context(), namespace, strings.NewReader(message))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return text
 }
 
@@ -132,30 +120,22 @@ func TestSignLikeKeygen(t *testing.T) {
 				t.Errorf("ssh-keygen accepts a signature for other content: %s", out)
 			}
 			text, err := os.ReadFile(allowed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			signers, err := ParseAllowedSigners(text, time.UTC)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			for _, hash := range []string{"sha512", "sha256"} {
 				theirs := write(t, "content", []byte("content"))
 				if out, err := keygen(t, "", "-Y", "sign", "-f", file, "-n", namespace, "-O", "hashalg="+hash, theirs); err != nil {
 					t.Fatal(out)
 				}
 				armored, err := os.ReadFile(theirs + ".sig")
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				who, err := signers.Verify(armored, namespace, strings.NewReader("content"), "ops@example.com", time.Now())
 				if err != nil || who.Principal != "ops@example.com" || !strings.Contains(string(public), who.Type) {
 					t.Errorf("what ssh-keygen signed with %s is by %v: %v", hash, who, err)
 				}
 				s, err := Parse(armored)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, err)
 				if got := s.Armor(); !bytes.Equal(got, armored) {
 					t.Errorf("written again, ssh-keygen's signature is\n%s, it was\n%s", got, armored)
 				}
@@ -168,30 +148,22 @@ func TestSignLikeKeygen(t *testing.T) {
 func TestSecurityKey(t *testing.T) {
 	t.Parallel()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	raw := ssh.Marshal(struct {
 		Type        string
 		Key         []byte
 		Application string
 	}{ssh.KeyAlgoSKED25519, public, "ssh:"})
 	key, err := ssh.ParsePublicKey(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	allowed := write(t, "allowed_signers", append([]byte("ops "), ssh.MarshalAuthorizedKey(key)...))
 	signers, err := ParsePublicKeys(ssh.MarshalAuthorizedKey(key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	hash := func(text []byte) []byte { h := crypto.SHA256.New(); h.Write(text); return h.Sum(nil) }
 	for flags, touched := range map[byte]bool{1: true, 0: false} {
 		s := &Signature{Key: key, Namespace: namespace, Hash: "sha512"}
 		text, err := s.text(strings.NewReader("content"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		tail := []byte{flags, 0, 0, 0, 7}
 		s.signature = &ssh.Signature{
 			Format: ssh.KeyAlgoSKED25519, Rest: tail,
@@ -215,26 +187,18 @@ func TestRefused(t *testing.T) {
 	key := open(t, file, KeyOptions{})
 	good := string(sign(t, key, "content"))
 	foreign, err := key.Sign(t.Context(), "file", strings.NewReader("content"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	weak, err := ssh.NewSignerFromKey(makeKey(t, "rsa"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	sha1 := &Signature{Key: weak.PublicKey(), Namespace: namespace, Hash: "sha512"}
 	text, err := sha1.text(strings.NewReader("content"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if sha1.signature, err = weak.Sign(rand.Reader, text); err != nil {
 		t.Fatal(err)
 	}
 	again := func(change func(s *Signature)) string {
 		s, err := Parse([]byte(good))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		change(s)
 		return string(s.Armor())
 	}
@@ -267,9 +231,7 @@ func TestRefused(t *testing.T) {
 		"rest after it":   {again(func(s *Signature) { s.signature.Rest = []byte{1} }), string(public), "content", "followed by something"},
 	} {
 		signers, err := ParsePublicKeys([]byte(tc.trusted))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		_, err = signers.Verify([]byte(tc.text), namespace, strings.NewReader(tc.message), "", time.Now())
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
@@ -306,29 +268,19 @@ func TestWeakKeys(t *testing.T) {
 func TestCertificate(t *testing.T) {
 	t.Parallel()
 	authority, err := ssh.NewSignerFromKey(makeKey(t, "ecdsa256"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	holder, err := ssh.NewSignerFromKey(makeKey(t, "ed25519"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	cert := &ssh.Certificate{Key: holder.PublicKey(), CertType: ssh.UserCert, ValidPrincipals: []string{"ops"}, ValidBefore: ssh.CertTimeInfinity}
-	if err := cert.SignCert(rand.Reader, authority); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, cert.SignCert(rand.Reader, authority))
 	signer, err := ssh.NewCertSigner(cert, holder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := Sign(signer, namespace, strings.NewReader("")); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("signing with a certificate: %v", err)
 	}
 	s := &Signature{Key: cert, Namespace: namespace, Hash: "sha512"}
 	text, err := s.text(strings.NewReader(""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if s.signature, err = holder.Sign(rand.Reader, text); err != nil {
 		t.Fatal(err)
 	}
@@ -341,9 +293,7 @@ func TestCertificate(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	signers, err := ParsePublicKeys([]byte(edKey))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	for _, tc := range []struct {
 		policy Policy
 		want   error
@@ -376,9 +326,7 @@ func TestUnreadable(t *testing.T) {
 		t.Errorf("signing: %v", err)
 	}
 	signers, err := ParsePublicKeys(public)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := signers.Verify(armored, namespace, iotest.ErrReader(broken), "", time.Now()); !errors.Is(err, broken) {
 		t.Errorf("verifying: %v", err)
 	}

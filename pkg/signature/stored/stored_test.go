@@ -16,6 +16,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/signature/cosign"
 	"github.com/gantry-mirror/gantry/pkg/signature/policy"
@@ -61,9 +62,7 @@ func (m *memory) add(mediaType, text string) ocispec.Descriptor {
 func manifestOf(t *testing.T, layers ...ocispec.Descriptor) string {
 	t.Helper()
 	text, err := json.Marshal(ocispec.Manifest{Layers: layers})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return string(text)
 }
 
@@ -72,9 +71,7 @@ func example(t *testing.T) (m *memory, img policy.Image, referrers []ocispec.Des
 	t.Helper()
 	m = &memory{tags: map[string][]byte{}, content: map[digest.Digest][]byte{}}
 	ref, err := reference.Parse("quay.io/org/app:v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	img = policy.Image{Reference: ref, Digest: m.add("", `{"schemaVersion":2}`).Digest}
 	payload := m.add(cosign.PayloadType, "payload")
 	payload.Annotations = map[string]string{cosign.Annotation: "eA==", cosign.CertificateAnnotation: "cert", cosign.ChainAnnotation: "chain", cosign.LogAnnotation: "log"}
@@ -90,9 +87,7 @@ func TestSigstore(t *testing.T) {
 	m, img, referrers := example(t)
 	f := &Finder{Images: m, Referrers: func(context.Context, policy.Image) ([]ocispec.Descriptor, error) { return referrers, nil }}
 	found, err := f.Sigstore(t.Context(), img)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if len(found.Signatures) != 1 || string(found.Signatures[0].Payload) != "payload" || found.Signatures[0].Certificate+found.Signatures[0].Chain+found.Signatures[0].Log != "certchainlog" {
 		t.Errorf("signatures %+v", found.Signatures)
 	}
@@ -164,13 +159,9 @@ func (w web) Get(_ context.Context, url, _ string, limit int64) ([]byte, error) 
 func TestSimple(t *testing.T) {
 	_, img, _ := example(t)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.yaml"), []byte("docker: {quay.io/org: {lookaside: \"https://sigs.example/x\"}}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(dir, "a.yaml"), []byte("docker: {quay.io/org: {lookaside: \"https://sigs.example/x\"}}"), 0o600))
 	config, err := registriesd.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	at := "https://sigs.example/x/org/app@sha256=" + img.Digest.Encoded() + "/signature-"
 	f := &Finder{Registries: config, Get: web{at + "1": "one", at + "2": "two", at + "4": "four"}}
 	found, err := f.Simple(t.Context(), img)
@@ -179,12 +170,8 @@ func TestSimple(t *testing.T) {
 	}
 
 	folder := filepath.Join(t.TempDir(), "org", "app@sha256="+img.Digest.Encoded())
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "signature-1"), []byte("file"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.MkdirAll(folder, 0o700))
+	fail.On(t, os.WriteFile(filepath.Join(folder, "signature-1"), []byte("file"), 0o600))
 	base := strings.TrimSuffix(folder, filepath.Join("org", filepath.Base(folder)))
 	f = &Finder{Lookaside: "file://" + filepath.ToSlash(base)}
 	found, err = f.Simple(t.Context(), img)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
@@ -56,9 +57,7 @@ func TestAssess(t *testing.T) {
 				dirs = append(dirs, w.path(f))
 			}
 			got, err := Assess(t.Context(), have, dirs, damage)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if got.Intact() != tc.whole || len(got.Damage) != tc.damage {
 				t.Errorf("whole: %t, damage %+v", got.Intact(), got.Damage)
 			}
@@ -68,9 +67,7 @@ func TestAssess(t *testing.T) {
 				}
 			}
 			got.Damage = nil
-			if diff := cmp.Diff(tc.want, *got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(EarlierSets{}, "Bytes")); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			fail.Diff(t, tc.want, *got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(EarlierSets{}, "Bytes"))
 			if e := got.Earlier; e != nil && (e.Bytes > 0) != (e.Content > 0) {
 				t.Errorf("%+v", e)
 			}
@@ -85,9 +82,7 @@ func (w *fixture) repairInto(repaired string, folders ...string) {
 	if err == nil {
 		_, err = Repair(w.t.Context(), w.ws, r, memory{fixture: w}, RepairOptions{Dir: w.path(repaired)})
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 }
 
 // TestWholeImages checks that only complete images are served, and no catalog that names an
@@ -109,9 +104,7 @@ func TestWholeImages(t *testing.T) {
 	images := func(folders ...string) *ServableImages {
 		t.Helper()
 		have, err := FindServable(t.Context(), w.open(folders...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		served := 0
 		for img := range have.All() {
 			served++
@@ -138,9 +131,7 @@ func TestWholeImages(t *testing.T) {
 	p = catalog(w.month(3))
 	p.Missing = []plan.Missing{{Source: "src.example.com/gone:v1", Kind: plan.RelatedImage, Message: "gone", Reasons: []plan.Reason{{Catalog: "src.example.com/catalog:v1"}}}}
 	n, err := PrepareExport(t.Context(), w.ws, p, w.to("less", Since{Full: true}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := n.Run(t.Context(), p, memory{fixture: w}, mirror.Options{}); err != nil {
 		t.Fatal(err)
 	}

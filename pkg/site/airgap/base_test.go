@@ -15,6 +15,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 )
 
@@ -27,9 +28,7 @@ func (w *fixture) dated(days ...int) {
 	}
 	for i, c := range all {
 		c.Date = time.Date(2026, 10, days[i], 0, 0, 0, 0, time.UTC)
-		if err := w.ws.SaveExport("ops", c, nil); err != nil {
-			w.t.Fatal(err)
-		}
+		fail.On(w.t, w.ws.SaveExport("ops", c, nil))
 	}
 }
 
@@ -110,9 +109,7 @@ func TestSinceRefuses(t *testing.T) {
 	_, err = w.write(w.ws, w.month(3), w.to("disk", Since{Sequence: 9, Text: "9"}))
 	day := func(n int) string { return time.Date(2026, 10, n, 0, 0, 0, 0, time.UTC).Local().Format(time.DateOnly) }
 	refused(t, err, advice.Input, `this workspace wrote no sequence 9 of "ops"`, "set Options.Since to 1 ("+day(10)+") or 2 ("+day(20)+")")
-	if err := os.Remove(w.path("workspace/archives/ops/000002.json")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.Remove(w.path("workspace/archives/ops/000002.json")))
 	_, err = w.write(w.ws, w.month(3), w.to("disk", Since{}))
 	refused(t, err, advice.Failure, `reading what sequence 2 of "ops" contains`, "Options.Full", "Options.Receipts")
 	if got := w.sets("disk"); got != nil {
@@ -129,13 +126,9 @@ func TestNothingNew(t *testing.T) {
 	look := func(folder string, since Since) *mirror.ToCopy {
 		t.Helper()
 		n, err := PrepareExport(t.Context(), w.ws, p, w.to(folder, since))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		missing, err := n.Preview(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return missing
 	}
 	nothing := &mirror.ToCopy{Present: 2, BytesPresent: p.Totals.Bytes}
@@ -150,9 +143,7 @@ func TestNothingNew(t *testing.T) {
 	}
 	// In the folder of the newest archive, nothing is written.
 	before, err := os.ReadDir(w.path("disk2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got := w.must(p, "disk2", Since{}).Result()
 	after, err := os.ReadDir(w.path("disk2"))
 	if err != nil || len(after) != len(before) || !got.AlreadyPresent || got.Sequence != 2 || got.BuildsOn != 1 {
@@ -183,9 +174,7 @@ func TestNothingNew(t *testing.T) {
 // forget removes the history of the archives of "ops" from the workspace.
 func (w *fixture) forget() {
 	w.t.Helper()
-	if err := os.RemoveAll(w.path("workspace/archives")); err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, os.RemoveAll(w.path("workspace/archives")))
 }
 
 // TestFolder continues in a folder with archives that may be missing in the history.
@@ -201,53 +190,37 @@ func TestFolder(t *testing.T) {
 		"no history":         {(*fixture).forget, 3, 2, ""},
 		"an older history": {func(w *fixture) {
 			all, err := w.ws.Exports("ops")
-			if err != nil {
-				w.t.Fatal(err)
-			}
+			fail.On(w.t, err)
 			w.forget()
-			if err := w.ws.SaveExport("ops", all[0], func(io.Writer) error { return nil }); err != nil {
-				w.t.Fatal(err)
-			}
+			fail.On(w.t, w.ws.SaveExport("ops", all[0], func(io.Writer) error { return nil }))
 		}, 3, 2, ""},
 		"the newest is damaged": {func(w *fixture) {
-			if err := os.Truncate(w.path("disk/gantry-000002.0001.tar"), 1000); err != nil {
-				w.t.Fatal(err)
-			}
+			fail.On(w.t, os.Truncate(w.path("disk/gantry-000002.0001.tar"), 1000))
 		}, 3, 0, "is damaged, so that all content is written again"},
 		"without a history, its plan is damaged": {func(w *fixture) {
 			w.forget()
 			w.spoil("disk", func(e archive.EntryInfo) bool { return e.Set.Sequence == 2 && itsPlan(e) })
 		}, 3, 0, "cannot be read, so all content is written again"},
 		"the volumes of the newest were carried away": {func(w *fixture) {
-			if err := os.Remove(w.path("disk/gantry-000002.0001.tar")); err != nil {
-				w.t.Fatal(err)
-			}
+			fail.On(w.t, os.Remove(w.path("disk/gantry-000002.0001.tar")))
 		}, 3, 2, "gantry-000002.0001.tar of sequence 2 in "},
 		"all volumes were carried away": {func(w *fixture) {
 			for _, name := range []string{"disk/gantry-000001.0001.tar", "disk/gantry-000002.0001.tar"} {
-				if err := os.Remove(w.path(name)); err != nil {
-					w.t.Fatal(err)
-				}
+				fail.On(w.t, os.Remove(w.path(name)))
 			}
 		}, 3, 2, "is elsewhere, and this archive builds on sequence 2"},
 		"carried away, and no history": {func(w *fixture) {
 			w.forget()
-			if err := os.Remove(w.path("disk/gantry-000002.0001.tar")); err != nil {
-				w.t.Fatal(err)
-			}
+			fail.On(w.t, os.Remove(w.path("disk/gantry-000002.0001.tar")))
 		}, 3, 0, "cannot be read, so all content is written again"},
 		"the set manifests were carried away, and no history": {func(w *fixture) {
 			w.forget()
 			for _, name := range []string{"disk/gantry-000001.json", "disk/gantry-000002.json"} {
-				if err := os.Remove(w.path(name)); err != nil {
-					w.t.Fatal(err)
-				}
+				fail.On(w.t, os.Remove(w.path(name)))
 			}
 		}, 3, 2, ""},
 		"the folder was emptied": {func(w *fixture) {
-			if err := os.RemoveAll(w.path("disk")); err != nil {
-				w.t.Fatal(err)
-			}
+			fail.On(w.t, os.RemoveAll(w.path("disk")))
 		}, 3, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -301,17 +274,13 @@ func TestKilledWhileFinishing(t *testing.T) {
 			w := newFixture(t)
 			w.months(2)
 			all, err := w.ws.Exports("ops")
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			killed := all[1]
 			killed.Set, killed.Dir = "", w.path(tc.folder)
 			if tc.plan != "" {
 				killed.Plan = digest.FromString(tc.plan)
 			}
-			if err := w.ws.SaveExport("ops", killed, nil); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, w.ws.SaveExport("ops", killed, nil))
 			if got := w.must(w.month(3), "disk", Since{}).Result(); got.BuildsOn != tc.buildsOn || got.Sequence != tc.sequence {
 				t.Errorf("%+v", got)
 			}
@@ -329,9 +298,7 @@ func TestUnfinished(t *testing.T) {
 	w.months(1)
 	p := w.month(2)
 	n, err := PrepareExport(t.Context(), w.ws, p, w.to("disk", Since{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	report, err := n.Run(t.Context(), p, memory{w, gone(p.Images[1].Digest)}, mirror.Options{})
 	if err != nil || !report.Unfinished || len(report.Failed) != 1 || n.Result() != nil {
 		t.Errorf("%+v, %v, %+v", report, err, n.Result())
@@ -350,22 +317,16 @@ func TestEncryptedBefore(t *testing.T) {
 	prepared := func() *Export {
 		t.Helper()
 		n, err := PrepareExport(t.Context(), w.ws, w.month(2), w.to("disk", Since{}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return n
 	}
 	if prepared().DropsEncryption() {
 		t.Error("the one before is not encrypted")
 	}
 	all, err := w.ws.Exports("ops")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	all[0].Encrypted = true
-	if err := w.ws.SaveExport("ops", all[0], nil); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.ws.SaveExport("ops", all[0], nil))
 	if !prepared().DropsEncryption() {
 		t.Error("the one before is encrypted")
 	}

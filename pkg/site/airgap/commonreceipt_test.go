@@ -9,6 +9,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -99,9 +100,7 @@ func TestCommonReceipt(t *testing.T) {
 		},
 	}
 	for _, got := range []*state.Receipt{commonReceipt(a, b), commonReceipt(b, a)} {
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, want, got)
 	}
 	if diff := cmp.Diff(a, commonReceipt(a, a)); diff != "" {
 		t.Errorf("with itself: %s", diff)

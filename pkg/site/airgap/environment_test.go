@@ -25,6 +25,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -52,9 +53,7 @@ func (w *fixture) path(name string) string { return filepath.Join(w.dir, name) }
 func (w *fixture) workspace(name string) *state.Workspace {
 	w.t.Helper()
 	ws, err := state.Open(w.path(name))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	w.t.Cleanup(func() {
 		if err := ws.Close(); err != nil {
 			w.t.Error(err)
@@ -82,9 +81,7 @@ func (w *fixture) named(name string, n int) *plan.Plan {
 	for i := 1; i <= n; i++ {
 		layers := []ocispec.Descriptor{blob("shared"), blob(fmt.Sprintf("layer %d", i))}
 		raw, err := json.Marshal(ocispec.Manifest{MediaType: ocispec.MediaTypeImageManifest, Layers: layers})
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		fail.On(w.t, err)
 		d, size := digest.FromBytes(raw), int64(len(raw))
 		w.content[d] = raw
 		m := plan.Manifest{Digest: d, MediaType: ocispec.MediaTypeImageManifest, Size: size}
@@ -104,9 +101,7 @@ func (w *fixture) named(name string, n int) *plan.Plan {
 	for desc := range mirror.Content(p) {
 		p.Totals.Bytes += desc.Size
 	}
-	if err := p.Write(io.Discard); err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, p.Write(io.Discard))
 	return p
 }
 
@@ -164,9 +159,7 @@ func (w *fixture) write(ws *state.Workspace, p *plan.Plan, opts ExportOptions) (
 func (w *fixture) must(p *plan.Plan, folder string, since Since) *Export {
 	w.t.Helper()
 	n, err := w.write(w.ws, p, w.to(folder, since))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	return n
 }
 
@@ -186,9 +179,7 @@ func (w *fixture) open(folders ...string) *archive.Archive {
 		dirs = append(dirs, w.path(f))
 	}
 	have, err := archive.Open(dirs...)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	w.t.Cleanup(func() { _ = have.Close() }) // only read
 	return have
 }
@@ -207,9 +198,7 @@ func (w *fixture) sets(folder string) []int {
 func (w *fixture) spoil(folder string, meant func(archive.EntryInfo) bool) {
 	w.t.Helper()
 	have, err := archive.Inspect(w.path(folder))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	defer have.Close()
 	found := false
 	for e := range have.Entries() {
@@ -219,13 +208,9 @@ func (w *fixture) spoil(folder string, meant func(archive.EntryInfo) bool) {
 		found = true
 		file := filepath.Join(w.path(folder), e.Volume)
 		raw, err := os.ReadFile(file)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		fail.On(w.t, err)
 		raw[e.Offset] ^= 1
-		if err := os.WriteFile(file, raw, 0o600); err != nil {
-			w.t.Fatal(err)
-		}
+		fail.On(w.t, os.WriteFile(file, raw, 0o600))
 	}
 	if !found {
 		w.t.Fatalf("%s does not have it", folder)
@@ -243,20 +228,14 @@ func content(all ...digest.Digest) func(archive.EntryInfo) bool {
 func (w *fixture) key(name string) (key *sshsig.Key, public []byte) {
 	w.t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	block, err := ssh.MarshalPrivateKey(private, name)
 	if err == nil {
 		err = os.WriteFile(w.path(name), pem.EncodeToMemory(block), 0o600)
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	signer, err := ssh.NewSignerFromKey(private)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	if key, err = sshsig.OpenKey(w.t.Context(), w.path(name), sshsig.KeyOptions{}); err != nil {
 		w.t.Fatal(err)
 	}
@@ -274,9 +253,7 @@ func signing(key *sshsig.Key) func(context.Context, io.Reader) ([]byte, error) {
 func (w *fixture) trusting(public []byte) *sshsig.Policy {
 	w.t.Helper()
 	signers, err := sshsig.ParsePublicKeys(public)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	return &sshsig.Policy{Signers: signers, Required: true}
 }
 
@@ -317,8 +294,6 @@ func describe(p *plan.Plan, d digest.Digest) ocispec.Descriptor {
 func (w *fixture) encryption() *archive.Encryption {
 	w.t.Helper()
 	who, err := age.GenerateX25519Identity()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	return &archive.Encryption{Recipients: []age.Recipient{who.Recipient()}}
 }

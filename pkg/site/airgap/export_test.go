@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
@@ -21,9 +22,7 @@ func TestAnotherName(t *testing.T) {
 		t.Helper()
 		p := w.named(name, 1)
 		n, err := PrepareExport(t.Context(), w.ws, p, w.to(folder, Since{}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return n.CheckSeries(t.Context(), p)
 	}
 	w.must(w.month(1), "same", Since{}) // its plan is in the first
@@ -45,9 +44,7 @@ func TestAnotherName(t *testing.T) {
 		if err == nil {
 			err = os.Truncate(w.path(disk+".0001.tar"), info.Size()-512)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 	}
 	check()
 	w.spoil("disk1", itsPlan)
@@ -76,9 +73,7 @@ func TestLook(t *testing.T) {
 		}, false, false},
 		"damaged": {func(w *fixture) {
 			w.must(w.month(2), "disk", Since{})
-			if err := os.Truncate(w.path("disk/gantry-000001.0001.tar"), 512); err != nil {
-				w.t.Fatal(err)
-			}
+			fail.On(w.t, os.Truncate(w.path("disk/gantry-000001.0001.tar"), 512))
 		}, false, false},
 		"not encrypted": {func(w *fixture) { w.must(w.month(2), "disk", Since{}) }, true, false},
 		"encrypted": {func(w *fixture) {
@@ -100,9 +95,7 @@ func TestLook(t *testing.T) {
 			}
 			p := w.month(2)
 			n, err := PrepareExport(t.Context(), w.ws, p, opts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			want := &mirror.ToCopy{Images: 2, Bytes: p.Totals.Bytes}
 			if tc.there {
 				want = &mirror.ToCopy{Present: 2, BytesPresent: p.Totals.Bytes}
@@ -138,9 +131,7 @@ func TestServedResources(t *testing.T) {
 	w := newFixture(t)
 	w.months(1)
 	images, err := FindServable(t.Context(), w.open("disk1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	files, _, err := images.Resources("bastion.example.com:8443", "serve", nil)
 	if err != nil || len(files) == 0 {
 		t.Errorf("%d files, %v", len(files), err)

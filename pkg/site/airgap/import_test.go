@@ -11,6 +11,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/state"
@@ -83,9 +84,7 @@ func TestChain(t *testing.T) {
 		}
 	}
 	// Without its receipts, the content of the mirror decides.
-	if err := os.RemoveAll(w.path("far/receipts")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.RemoveAll(w.path("far/receipts")))
 	f.mustBring(w.month(3), "disk3")
 	if want := []string{"gantry-000003.json builds on sequence 2, which this workspace has not recorded as imported; the mirror has the omitted content"}; !cmp.Equal(f.said, want) {
 		t.Errorf("it says %q", f.said)
@@ -95,14 +94,10 @@ func TestChain(t *testing.T) {
 func readBackReceipt(t *testing.T, file string) *state.Receipt {
 	t.Helper()
 	in, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer in.Close()
 	r, err := state.ReadReceipt(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return r
 }
 
@@ -259,9 +254,7 @@ func TestUnreadableReceipt(t *testing.T) {
 	w.months(1)
 	f := w.importSite()
 	file := f.mustBring(w.month(1), "disk1")
-	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, []byte("{"), 0o600))
 	_, err := f.fit(w.month(1), f.registry.site(), "disk1")
 	refused(t, err, advice.Mismatch, "was altered or damaged", `reading what mirror has of "ops"`, "remove that file below receipts")
 }
@@ -295,9 +288,7 @@ func TestPlanLeftOut(t *testing.T) {
 		t.Error(err)
 	}
 	f.mustBring(w.month(2), "same")
-	if err := os.WriteFile(w.path("far/imported/mirror/ops.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(w.path("far/imported/mirror/ops.json"), []byte("{"), 0o600))
 	if err := imported(f.ws); err == nil || !strings.Contains(err.Error(), "reading the plan that was imported before") {
 		t.Error(err)
 	}
@@ -313,9 +304,7 @@ func TestReadBack(t *testing.T) {
 	site := f.registry.site()
 	p := w.month(2)
 	c, err := f.fit(p, site, "disk2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if want := []string{repository(1)}; !cmp.Equal(site.OtherRepositories, want) {
 		t.Errorf("the omitted content is in %v", site.OtherRepositories)
 	}

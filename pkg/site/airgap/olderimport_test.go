@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -43,9 +44,7 @@ func TestOlder(t *testing.T) {
 	f.older = false
 	// An older archive with the plan of the newest one replaces nothing.
 	kept, err := siteReceipt(f.ws, "mirror", "ops")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	kept.Plan = w.open("disk1").Selected().Plan
 	f.saveReceipt(kept)
 	if _, err := f.fit(w.month(1), f.registry.site(), "disk1"); err != nil || len(f.warned) != 1 {

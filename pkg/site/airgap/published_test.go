@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestPublished checks which image a site has under a name before an archive.
@@ -15,13 +17,9 @@ func TestPublished(t *testing.T) {
 	get := func(since Since) (digest.Digest, int) {
 		t.Helper()
 		n, err := PrepareExport(t.Context(), w.ws, w.month(3), w.to("disk3", since))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		d, sequence, err := n.Published(first.Repository, tag)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if other, _, err := n.Published(first.Repository, "other"); other != "" || err != nil {
 			t.Errorf("another tag has %s, %v", other, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -74,9 +75,7 @@ func TestReceipt(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if got := n.Result(); got.Bases != tc.want || got.BuildsOn != tc.want.Last || got.Sequence != max(2, tc.want.Last)+1 || got.Omitted == nil {
 				t.Errorf("%+v", got)
 			}
@@ -168,9 +167,7 @@ func TestSignatureOfReceipt(t *testing.T) {
 	key, public := w.key("site")
 	f := w.importSite()
 	file, err := f.bring(w.month(1), ReceiptOptions{Sign: signing(key)}, "disk1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := readReceipt(file, w.trusting(public)); err != nil {
 		t.Error(err)
 	}
@@ -223,13 +220,9 @@ func TestNoteOfLess(t *testing.T) {
 			w.months(1)
 			f := w.importSite()
 			c, err := f.fit(w.month(1), f.registry.site(), "disk1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			file, err := c.WriteReceipt(t.Context(), w.month(1), &tc.report, ReceiptOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			r := readBackReceipt(t, file)
 			if len(r.Sets) != tc.sets || (r.Plan != "") != (tc.sets == 1) {
 				t.Errorf("the receipt has %+v, plan %q", r.Sets, r.Plan)
@@ -241,9 +234,7 @@ func TestNoteOfLess(t *testing.T) {
 	w.months(1)
 	f := w.importSite()
 	c, err := f.fit(w.month(1), nil, "disk1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if file, err := c.WriteReceipt(t.Context(), w.month(1), &mirror.Report{}, ReceiptOptions{File: w.path("r.json")}); file != "" || err != nil {
 		t.Errorf("%q, %v", file, err)
 	}

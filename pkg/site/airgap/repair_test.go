@@ -16,6 +16,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -27,9 +28,7 @@ func (w *fixture) damage(folders ...string) (*archive.Archive, []archive.Damage)
 		dirs = append(dirs, w.path(f))
 	}
 	have, err := archive.Inspect(dirs...)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, err)
 	w.t.Cleanup(func() { _ = have.Close() }) // only read
 	err = have.Verify(w.t.Context(), nil)
 	var damage *archive.DamageError
@@ -77,9 +76,7 @@ func TestRequestRepair(t *testing.T) {
 	ask := func(chosen bool, folders ...string) *state.RepairRequest {
 		t.Helper()
 		r, err := w.request(chosen, folders...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if err := errors.Join(r.Write(io.Discard)); err != nil && len(r.Content) > 0 {
 			t.Error(err)
 		}
@@ -128,9 +125,7 @@ func TestRequestOfTheNewer(t *testing.T) {
 	if err == nil {
 		err = w.ws.SaveExport("ops", all[0], r.Write)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	w.must(w.month(2), "disk2", Since{})
 	for _, disk := range []string{"disk1", "disk2"} {
 		w.spoil(disk, content(layerOf("shared")))
@@ -139,9 +134,7 @@ func TestRequestOfTheNewer(t *testing.T) {
 	if err != nil || request.Sequence != 2 {
 		t.Fatalf("%+v, %v", request, err)
 	}
-	if diff := cmp.Diff(map[digest.Digest][]string{layerOf("shared"): {source(1), source(2)}}, wants(request)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, map[digest.Digest][]string{layerOf("shared"): {source(1), source(2)}}, wants(request))
 }
 
 // TestRepair checks that a repair contains the requested content.
@@ -216,9 +209,7 @@ func TestRepair(t *testing.T) {
 
 // savePlan saves the plan of a month as the most recent one.
 func (w *fixture) savePlan(month int) {
-	if err := w.ws.SavePlan("ops", w.month(month).Write); err != nil {
-		w.t.Fatal(err)
-	}
+	fail.On(w.t, w.ws.SavePlan("ops", w.month(month).Write))
 }
 
 // TestRepairGoesOn checks that a repair continues after errors and keeps the fetched content, and
@@ -230,9 +221,7 @@ func TestRepairGoesOn(t *testing.T) {
 	lost := []digest.Digest{layerOf("shared"), layerOf("layer 1")}
 	w.spoil("disk1", content(lost...))
 	r, err := w.request(false, "disk1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	opts := RepairOptions{Dir: w.path("repair")}
 	_, err = Repair(t.Context(), w.ws, r, memory{w, gone(lost[0])}, opts)
 	refused(t, err, advice.Partial)
@@ -254,16 +243,12 @@ func TestReadRequest(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, text []byte) string {
 		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.WriteFile(file, text, 0o600))
 		return file
 	}
 	r.Kind, r.Version = "GantryRepairRequest", 1
 	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	sound := write("request.json", text)
 	if got, err := ReadRequest(sound, true); err != nil || got.Name != "ops" {
 		t.Errorf("%+v, %v", got, err)
@@ -284,9 +269,7 @@ func TestRepairWaits(t *testing.T) {
 	lost := []digest.Digest{layerOf("shared"), layerOf("layer 1")}
 	w.spoil("disk1", content(lost...))
 	r, err := w.request(false, "disk1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	closed := errors.New("closed")
 	opts := RepairOptions{Dir: w.path("repair"), Wait: func(context.Context) error { return closed }}
 	if _, err := Repair(t.Context(), w.ws, r, memory{w, gone(lost...)}, opts); !errors.Is(err, closed) {

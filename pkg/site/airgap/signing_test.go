@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 )
 
@@ -51,9 +52,7 @@ func TestVouch(t *testing.T) {
 				}
 			}
 			if tc.by == "forged" {
-				if err := os.WriteFile(w.path("disk/gantry-000001.json.sig"), []byte("hello"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				fail.On(t, os.WriteFile(w.path("disk/gantry-000001.json.sig"), []byte("hello"), 0o600))
 			}
 			opts := w.to("disk", tc.since)
 			opts.Archive.Sign = signing(key)
@@ -72,9 +71,7 @@ func TestVouch(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			if got := n.Result(); (got.BuildsOn > 0) == tc.since.Full || got.Sequence != tc.months+1 {
 				t.Errorf("%+v", got)
 			}
@@ -154,9 +151,7 @@ func TestVouchForAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.must(w.month(1), "disk", Since{}) // recorded in the history as found
-	if err := os.RemoveAll(w.path("disk")); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.RemoveAll(w.path("disk")))
 	other := w.to("disk", Since{})
 	other.Archive.Sign = signing(key)
 	if _, err := w.write(w.workspace("another"), w.month(2), other); err != nil {

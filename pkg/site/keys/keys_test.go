@@ -11,6 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/site/keys"
 )
 
@@ -152,9 +153,7 @@ func TestExposedSecrets(t *testing.T) {
 		t.Errorf("of a file that only its user can read: %q", said)
 	}
 	passphrase := s.Write("passphrase", "open sesame\n")
-	if err := errors.Join(os.Chmod(identity, 0o640), os.Chmod(passphrase, 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(os.Chmod(identity, 0o640), os.Chmod(passphrase, 0o644)))
 	s.Identities(identity)
 	if text, err := keys.ReadPassphrase(s.Env, passphrase); err != nil || string(text) != "open sesame" {
 		t.Errorf("%q, %v", text, err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestConfigFile checks where the user's configuration is looked for.
@@ -13,12 +14,8 @@ func TestConfigFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"xdg/gantry", "home/.config/gantry"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name, "limits.yaml"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, os.MkdirAll(filepath.Join(dir, name), 0o755))
+		fail.On(t, os.WriteFile(filepath.Join(dir, name, "limits.yaml"), nil, 0o600))
 	}
 	xdg, home := filepath.Join(dir, "xdg"), filepath.Join(dir, "home")
 	for _, tc := range []struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state/audit"
 )
@@ -31,19 +32,13 @@ func TestSession(t *testing.T) {
 		t.Errorf("there is no workspace yet: %v", err)
 	}
 	s, err := workspace.OpenSession(e, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := workspace.OpenSession(newEnv(t), dir); advice.KindOf(err) != advice.Locked {
 		t.Errorf("a second session: %v", err)
 	}
-	if err := s.BeginAudit("mirror", "docker://mirror.example.com/ocp", "zoo"); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, s.BeginAudit("mirror", "docker://mirror.example.com/ocp", "zoo"))
 	s.Audit(audit.Entry{Event: audit.Gate, Subject: "quay.io/a/b:v1", Result: "refused"}, audit.Entry{Event: audit.RunEnded, Result: "failed"})
-	if err := s.AuditError(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, s.AuditError())
 	s.Release()
 	status, err := workspace.Status(env.ArchiveScheme + dir)
 	if err != nil || status.Workspace != dir || status.Runs == nil {
@@ -55,12 +50,8 @@ func TestSession(t *testing.T) {
 	}
 	file := filepath.Join(dir, "audit.ndjson")
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "refused", "accepted", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
+	fail.On(t, os.WriteFile(file, []byte(strings.Replace(string(text), "refused", "accepted", 1)), 0o600))
 	if r, err = workspace.Audit(dir, -1); advice.KindOf(err) != advice.Mismatch || len(r.Problems) == 0 {
 		t.Errorf("a changed log: %+v, %v", r, err)
 	}
@@ -83,9 +74,7 @@ func TestFolders(t *testing.T) {
 		t.Errorf("the shared cache is %s", got)
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, nil, 0o600))
 	if _, err := workspace.OpenSession(own, filepath.Join(file, "ws")); !strings.Contains(env.ErrorText(err), "set Options.Workspace to a folder that can be written to") {
 		t.Errorf("a workspace below a file: %v", err)
 	}
@@ -108,17 +97,13 @@ func TestSourcesWithoutWorkspace(t *testing.T) {
 	t.Parallel()
 	e, dir := newEnv(t), filepath.Join(t.TempDir(), "ws")
 	s, err := workspace.OpenSources(e, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer workspace.CloseSources(e, s)
 	folder := t.TempDir()
 	text := `{"schema":"olm.package","name":"kite","defaultChannel":"stable"}` +
 		`{"schema":"olm.channel","package":"kite","name":"stable","entries":[{"name":"kite.v1.0.0"}]}` +
 		`{"schema":"olm.bundle","package":"kite","name":"kite.v1.0.0","image":"quay.io/kite:v1","properties":[{"type":"olm.package","value":{"packageName":"kite","version":"1.0.0"}}]}`
-	if err := os.WriteFile(filepath.Join(folder, "catalog.json"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(filepath.Join(folder, "catalog.json"), []byte(text), 0o600))
 	for _, arg := range []string{folder, "dir://" + folder} {
 		if c, err := s.Read(t.Context(), arg, catalog.Options{}); err != nil || len(c.Packages) != 1 {
 			t.Errorf("%s: %+v, %v", arg, c, err)
@@ -144,14 +129,10 @@ func TestSourcesWithoutWorkspace(t *testing.T) {
 func TestUnusableFolders(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "ws", "audit.ndjson"), 0o700), os.WriteFile(filepath.Join(dir, "file"), nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, errors.Join(os.MkdirAll(filepath.Join(dir, "ws", "audit.ndjson"), 0o700), os.WriteFile(filepath.Join(dir, "file"), nil, 0o600)))
 	e := newEnv(t)
 	s, err := workspace.OpenSession(e, filepath.Join(dir, "ws"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	defer s.Release()
 	if err := s.BeginAudit("mirror", "docker://mirror.example.com", "zoo"); !strings.Contains(advice.Hint(err), "no run begins") || s.AuditError() == nil {
 		t.Errorf("the run begins without an audit log: %v", err)

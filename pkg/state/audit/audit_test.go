@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A fixture is a log in a folder.
@@ -22,9 +24,7 @@ const name = "audit.ndjson"
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	root, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	t.Cleanup(func() { _ = root.Close() })
 	return &fixture{t: t, root: root}
 }
@@ -194,9 +194,7 @@ func FuzzVerify(f *testing.F) {
 	f.Add([]byte("{\"sequence\":1"), int64(0), "")
 	f.Fuzz(func(t *testing.T, text []byte, sequence int64, hash string) {
 		r, err := Verify(bytes.NewReader(text), Head{Sequence: sequence, Hash: hash}, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if len(r.Last) > 3 || r.Entries > int64(len(text)) {
 			t.Errorf("%+v", r)
 		}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // BenchmarkVerify verifies a log of 100,000 entries, as a mirror with 20 entries each night has after 13 years,
@@ -24,9 +26,7 @@ func BenchmarkAppend(b *testing.B) {
 	_, head, root := largeLog(b)
 	for b.Loop() {
 		l := New(root, name, head, func(h Head) error { head = h; return nil })
-		if err := l.Append(start, Entry{Time: start, Event: RunBegan, Subject: "mirror"}); err != nil {
-			b.Fatal(err)
-		}
+		fail.On(b, l.Append(start, Entry{Time: start, Event: RunBegan, Subject: "mirror"}))
 	}
 }
 
@@ -35,9 +35,7 @@ const largeEntries = 100_000
 func largeLog(b *testing.B) (text []byte, head Head, root *os.Root) {
 	b.Helper()
 	root, err := os.OpenRoot(b.TempDir())
-	if err != nil {
-		b.Fatal(err)
-	}
+	fail.On(b, err)
 	b.Cleanup(func() { _ = root.Close() })
 	l := New(root, name, head, func(h Head) error { head = h; return nil })
 	for n := 0; n < largeEntries; n += 1000 {
@@ -45,13 +43,9 @@ func largeLog(b *testing.B) (text []byte, head Head, root *os.Root) {
 		for i := range 1000 {
 			entries = append(entries, Entry{Time: start.Add(time.Duration(n+i) * time.Hour), Event: ImageFailed, Subject: fmt.Sprintf("quay.io/vendor/image-%d@sha256:4f2c4f2c4f2c4f2c4f2c4f2c4f2c4f2c4f2c4f2c4f2c4f2c4f2c4f2c4f2c4f2c", n+i), Message: "the source does not have it: 404 MANIFEST_UNKNOWN"})
 		}
-		if err := l.Append(start, entries...); err != nil {
-			b.Fatal(err)
-		}
+		fail.On(b, l.Append(start, entries...))
 	}
 	file, err := root.ReadFile(name)
-	if err != nil {
-		b.Fatal(err)
-	}
+	fail.On(b, err)
 	return file, head, root
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestCheck(t *testing.T) {
@@ -29,9 +31,7 @@ func TestCheck(t *testing.T) {
 				o.Group = "plan"
 			}
 			l, err := Acquire(ctx, &side{memory: m}, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			_, release := l.Hold(ctx)
 			if !held() {
 				t.Errorf("the lease of shard %q is not found", shard)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A memory is a registry in memory. before, if set, is called before each operation of a run.
@@ -65,9 +67,7 @@ func (m *memory) current(t *testing.T) *Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, err := parse(m.tags[TagCurrent])
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return r
 }
 
@@ -76,9 +76,7 @@ func owner(host string) Options { return Options{Host: host, User: "ci", Process
 func acquire(t *testing.T, r Registry, o Options) *Lease {
 	t.Helper()
 	l, err := Acquire(t.Context(), r, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return l
 }
 
@@ -90,9 +88,7 @@ func TestRequests(t *testing.T) {
 			m.ops = 0
 			l := acquire(t, &side{memory: m}, owner("a"))
 			_, release := l.Hold(t.Context())
-			if err := release(); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, release())
 			if m.ops != 6 {
 				t.Errorf("%d requests, want 6", m.ops)
 			}
@@ -113,9 +109,7 @@ func TestHeld(t *testing.T) {
 			}
 			<-time.After(time.Hour) // it is renewed
 		}
-		if err := release(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, release())
 		acquire(t, &side{memory: m}, owner("host-b"))
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // shard returns the options of a run that copies a shard of a plan.
@@ -32,9 +34,7 @@ func TestShards(t *testing.T) {
 		}
 		_, releaseAll := acquire(t, &side{memory: m}, owner("all")).Hold(t.Context())
 		refused(shard("a", "A", "1/2"), "ci on all since")
-		if err := releaseAll(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, releaseAll())
 		one, releaseOne := acquire(t, &side{memory: m}, shard("a", "A", "1/2")).Hold(t.Context())
 		_, releaseTwo := acquire(t, &side{memory: m}, shard("b", "A", "2/2")).Hold(t.Context())
 		for range 2 {
@@ -53,18 +53,12 @@ func TestShards(t *testing.T) {
 			t.Errorf("the first run of a shard ended with %v", err)
 		}
 		for _, release := range []func() error{releaseOne, releaseTwo} {
-			if err := release(); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, release())
 		}
 		refused(owner("all"), "for shard 1/2 on d since")
-		if err := releaseAgain(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, releaseAgain())
 		_, releaseAll = acquire(t, &side{memory: m}, owner("all")).Hold(t.Context())
-		if err := releaseAll(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, releaseAll())
 		acquire(t, &side{memory: m}, shard("c", "B", "3/3"))
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestStale checks that the lease of a killed run is taken over when it was not renewed for ten
@@ -163,9 +165,7 @@ func TestInterrupted(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	raw, err := (&Record{ID: "a", Host: "h", User: "u", Process: 1, Since: time.Unix(1, 0), Renewed: time.Unix(2, 3), Attempt: 1}).Manifest()
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	f.Add(raw)
 	f.Add([]byte(`{"artifactType":"application/vnd.gantry.lease.v1","annotations":{"vnd.gantry.lease.id":"x"}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -174,9 +174,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		again, err := r.Manifest()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		s, err := parse(again)
 		if err != nil || *s != *r {
 			t.Fatalf("%+v is read back as %+v, %v", r, s, err)

@@ -7,10 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A manifest that is accepted is written and read back equal.
@@ -24,9 +25,7 @@ func FuzzManifest(f *testing.F) {
 		Content: Content{1, 2, 3, 4, 5, 6, 7, 8, 9}, RecordLayer: layer(RecordType), PlanLayer: layer(PlanType),
 	}
 	raw, err := revision.manifest()
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	f.Add(raw)
 	f.Add(bytes.ReplaceAll(raw, []byte("2027"), []byte("9999")))
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -39,26 +38,18 @@ func FuzzManifest(f *testing.F) {
 			t.Fatalf("%v in %s", err, raw)
 		}
 		again, err := parseManifest(written)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		again.Manifest = accepted.Manifest
-		if diff := cmp.Diff(accepted, again); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, accepted, again)
 	})
 }
 
 // A record that is accepted is written and read back equal, and is in its mirror.
 func FuzzRecord(f *testing.F) {
 	n, err := neutral(record("a", "b"), "mirror.example.com:5000", "ocp")
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	var b bytes.Buffer
-	if err := n.Write(&b); err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, n.Write(&b))
 	f.Add(b.String())
 	f.Add(`{"images": null, "new": [1]}`)
 	f.Fuzz(func(t *testing.T, s string) {
@@ -72,20 +63,12 @@ func FuzzRecord(f *testing.F) {
 			}
 		}
 		n, err := neutral(accepted, "h.example.com", "p/q")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		var b strings.Builder
-		if err := n.Write(&b); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, n.Write(&b))
 		again, err := readRecord(strings.NewReader(b.String()), "h.example.com", "p/q")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(accepted, again, cmpopts.EquateEmpty()); diff != "" {
-			t.Error(diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, accepted, again, cmpopts.EquateEmpty())
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/state"
@@ -35,9 +36,7 @@ func TestMemoryOfLargeRecord(t *testing.T) {
 	}
 	before := heap()
 	n, err := neutral(r, "mirror.example.com:5000", "ocp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := digestOf(n.Write); err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +48,7 @@ func TestMemoryOfLargeRecord(t *testing.T) {
 	go func() { _ = pw.CloseWithError(n.Write(pw)) }()
 	before = heap()
 	read, err := readRecord(pr, "mirror.example.com:5000", "ocp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if took := heap() - before; len(read.Images) != len(r.Images) || took > 48<<20 {
 		t.Errorf("reading %d images takes %d bytes", len(read.Images), took)
 	}

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 )
 
@@ -24,9 +24,7 @@ func announce(t *testing.T, m *memory, name, plan string, current *Revision) *Pe
 		_, err := io.WriteString(w, plan)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return got
 }
 
@@ -64,9 +62,7 @@ func TestPending(t *testing.T) {
 			}
 			if all[i].Tag() == second.Tag() {
 				second.Manifest = all[i].Manifest // PutManifest of the test returns it, too
-				if diff := cmp.Diff(*second, all[i]); diff != "" {
-					t.Error(diff)
-				}
+				fail.Diff(t, *second, all[i])
 				if got := readPlan(t, m, all[i].Revision()); got != "plan 2" {
 					t.Errorf("the plan %q", got)
 				}
@@ -86,13 +82,9 @@ func FuzzPending(f *testing.F) {
 		PlanLayer: ocispec.Descriptor{MediaType: PlanType, Digest: digest.FromString("l"), Size: 10},
 	}
 	raw, err := p.manifest()
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	docker, _, err := manifest.DockerArtifact(raw)
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	f.Add(raw)
 	f.Add(docker)
 	f.Add(bytes.Replace(raw, []byte(`"40"`), []byte(`"-1"`), 1))
@@ -102,16 +94,10 @@ func FuzzPending(f *testing.F) {
 			return
 		}
 		again, err := p.manifest()
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		got, err := parsePending(again)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		got.Manifest = p.Manifest
-		if diff := cmp.Diff(p, got); diff != "" {
-			t.Error(diff)
-		}
+		fail.Diff(t, p, got)
 	})
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestReplaced checks that the manifests of runs that changed nothing are found, up to one that is gone.
@@ -42,9 +44,7 @@ func TestReplaced(t *testing.T) {
 			delete(stored, c.gone.Manifest)
 		}
 		got, err := Replaced(t.Context(), revisions, manifest)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -145,8 +146,6 @@ func write(t *testing.T, m *memory, name string, before *Revision, r *state.Reco
 		From: FromConfiguration, Configuration: digest.FromString("c"), Content: Content{Catalogs: 1, Bytes: 1 << 40},
 	}
 	revision, err := Write(t.Context(), m, store{}, run, before, r, text(plan))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return revision
 }

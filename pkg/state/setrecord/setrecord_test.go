@@ -15,19 +15,16 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
 func readPlan(t *testing.T, m *memory, revision *Revision) string {
 	t.Helper()
 	r, err := OpenPlan(t.Context(), m, revision)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	all, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return string(all)
 }
 
@@ -44,12 +41,8 @@ func TestWriteAndRead(t *testing.T) {
 	}
 	other := write(t, m, "two words", nil, record("c"), "plan 3")
 	current, err := Current(t.Context(), m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]Revision{*second, *other}, current); diff != "" {
-		t.Error(diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, []Revision{*second, *other}, current)
 	sets, err := List(t.Context(), m)
 	if err != nil || len(sets) != 2 {
 		t.Fatal(sets, err)
@@ -58,12 +51,8 @@ func TestWriteAndRead(t *testing.T) {
 		t.Errorf("the list %+v does not have just the newest revision", sets[0])
 	}
 	history, err := History(t.Context(), m, &sets[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]Revision{*first, *second}, history); diff != "" {
-		t.Error(diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, []Revision{*first, *second}, history)
 	for i, want := range []string{"plan 1", "plan 2"} {
 		if got := readPlan(t, m, &history[i]); got != want {
 			t.Errorf("revision %d has the plan %q, want %q", i+1, got, want)
@@ -72,17 +61,11 @@ func TestWriteAndRead(t *testing.T) {
 	// The same record by another name of the mirror.
 	m.host, m.prefix = "other.example.com", "x/y"
 	got, err := ReadRecord(t.Context(), m, second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := record("a", "b")
 	want.Runs = 3
-	if err := want.Rehost("mirror.example.com:5000", "ocp", m.host, m.prefix); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Error(diff)
-	}
+	fail.On(t, want.Rehost("mirror.example.com:5000", "ocp", m.host, m.prefix))
+	fail.Diff(t, want, got, cmpopts.EquateEmpty())
 }
 
 // TestDockerForm checks that records are read in the form for registries that refuse OCI artifacts.
@@ -92,12 +75,8 @@ func TestDockerForm(t *testing.T) {
 	first := write(t, m, "one", nil, record("a"), "plan 1")
 	second := write(t, m, "one", first, record("a", "b"), "plan 2")
 	current, err := Current(t.Context(), m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]Revision{*second}, current); diff != "" {
-		t.Error(diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, []Revision{*second}, current)
 	if got := readPlan(t, m, &current[0]); got != "plan 2" || current[0].Previous != first.Manifest || digest.FromBytes(m.tags["one"]) != second.Manifest {
 		t.Errorf("%q, %+v", got, current[0])
 	}
@@ -214,16 +193,12 @@ func TestReadRecordRefuses(t *testing.T) {
 		},
 	} {
 		n, err := neutral(valid, "mirror.example.com:5000", "ocp")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		graph := *n.GraphData
 		n.GraphData = &graph
 		change(n)
 		var b strings.Builder
-		if err := n.Write(&b); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, n.Write(&b))
 		if _, err := readRecord(strings.NewReader(b.String()), "h", ""); err == nil {
 			t.Errorf("%s: it was read", name)
 		}
@@ -241,9 +216,7 @@ func TestTextLimits(t *testing.T) {
 	wrong := *revision
 	wrong.Plan = digest.FromString("another plan")
 	r, err := OpenPlan(t.Context(), m, &wrong)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := io.ReadAll(r); err == nil {
 		t.Error("a plan with another digest was read")
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func result() *Result {
@@ -19,9 +21,7 @@ func result() *Result {
 func TestManifest(t *testing.T) {
 	want := result()
 	raw, err := want.Manifest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	got, err := Parse(raw)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil || got.Complete() {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -57,9 +57,7 @@ func TestTag(t *testing.T) {
 // FuzzParse checks that what Parse accepts is written and read back equal.
 func FuzzParse(f *testing.F) {
 	raw, err := result().Manifest()
-	if err != nil {
-		f.Fatal(err)
-	}
+	fail.On(f, err)
 	f.Add(raw)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		r, err := Parse(raw)

@@ -13,8 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/plan/gates/gate"
 )
 
@@ -22,9 +21,7 @@ import (
 func script(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "gate.sh")
-	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(file, []byte("#!/bin/sh\n"+text+"\n"), 0o755))
 	return file
 }
 
@@ -34,9 +31,7 @@ func find(t *testing.T, text string, o gate.Options) *gate.Program {
 		o.Environ = os.Environ()
 	}
 	p, err := gate.Find(script(t, text), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	return p
 }
 
@@ -68,9 +63,7 @@ func TestAnswers(t *testing.T) {
 			case tc.failed == "" && err != nil:
 				t.Error(err)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
+			fail.Diff(t, tc.want, got)
 		})
 	}
 }
@@ -111,13 +104,9 @@ func TestProcessesEnd(t *testing.T) {
 				t.Errorf("the error is %v", err)
 			}
 			text, err := os.ReadFile(pid)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			child, err := strconv.Atoi(strings.TrimSpace(string(text)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, err)
 			for end := time.Now().Add(30 * time.Second); !ended(child); {
 				if time.Now().After(end) {
 					t.Fatalf("the child %d runs", child)
@@ -144,9 +133,7 @@ func TestNoSecretsInEnvironment(t *testing.T) {
 		"AWS_SECRET_ACCESS_KEY=s", "GANTRY_PASSWORD=s", "TRIVY_PASSWORD=s", "SSH_AUTH_SOCK=/s", "TOKEN=s", "broken",
 	}
 	want := []string{environ[0], "HOME=/h", "LC_ALL=C", "XDG_CACHE_HOME=/c", "https_proxy=http://proxy:3128"}
-	if diff := cmp.Diff(want, gate.Environment(environ)); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, gate.Environment(environ))
 	got, err := find(t, "env", gate.Options{Environ: environ}).Ask(t.Context(), gate.Question{})
 	if err != nil || strings.Contains(got.Reason, "=s") || strings.Contains(got.Reason, "u:p@") {
 		t.Error(got, err)

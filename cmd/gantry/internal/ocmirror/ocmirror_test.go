@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // ownFlags returns flags as Gantry's commands have them.
@@ -72,9 +73,7 @@ func TestCommands(t *testing.T) {
 	t.Parallel()
 	const file = "testdata/commands.tsv"
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var got strings.Builder
 	for line := range strings.Lines(string(text)) {
 		args, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
@@ -113,9 +112,7 @@ func TestDocumentation(t *testing.T) {
 		{docs + "reference/oc-mirror.md", "flags", flagTable()},
 	} {
 		text, err := os.ReadFile(part.file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		begin, end := "<!-- "+part.name+" -->\n", "<!-- end of "+part.name+" -->"
 		before, rest, ok := strings.Cut(string(text), begin)
 		_, after, ends := strings.Cut(rest, end)

@@ -3,8 +3,7 @@ package view
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/plan/proof"
 )
 
@@ -33,9 +32,7 @@ Missing
       it is gone
         mirror again
 `
-	if diff := cmp.Diff(want, PlatformCheck(&r, 0)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, PlatformCheck(&r, 0))
 }
 
 // A missing release is a problem of several hops. It is printed once, and so is what else they have in
@@ -68,7 +65,5 @@ Missing
     not accepted
         get a key
 `
-	if diff := cmp.Diff(want, PlatformCheck(&r, 0)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, PlatformCheck(&r, 0))
 }

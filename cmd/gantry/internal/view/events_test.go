@@ -11,6 +11,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
@@ -27,9 +28,7 @@ func TestEvents(t *testing.T) {
 		Totals: plan.Totals{Manifests: 5, Blobs: 7, Bytes: 900},
 	})
 	place, err := reference.Parse("mirror.example.com:5000/x/acme/app")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	c := e.Copy(func(r mirror.ImageResult) string {
 		switch {
 		case r.Repository == "":
@@ -55,9 +54,7 @@ func TestEvents(t *testing.T) {
 	e.End(0, nil)
 	e.End(10, &ErrorText{Code: 10, Hint: "do this", Message: "that <is> wrong"})
 	want, err := os.ReadFile("testdata/events.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if got := b.String(); got != string(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/mirror/removal"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/plan/deletion"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -20,9 +20,7 @@ func TestOCMirrorDeleted(t *testing.T) {
 	l := &OCMirrorLog{Now: func() time.Time { return time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC) }}
 	item := func(kind, name string) deletion.Item {
 		ref, err := reference.Parse("mirror.example.com/ocp/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		return deletion.Item{Source: "docker://quay.io/" + name, Image: ref, Type: kind, Digest: digest.FromString(name)}
 	}
 	r := &removal.DeleteResult{Listed: []deletion.Item{
@@ -49,9 +47,7 @@ func TestOCMirrorDeleted(t *testing.T) {
 		"[INFO]   :  \u2717 1 / 2 operator images deleted: Some operator images failed to be deleted - please check the logs\n" +
 		"[INFO]   :  \u2717 1 / 2 additional images deleted: Some additional images failed to be deleted - please check the logs\n" +
 		"[INFO]   :  \u2713 1 / 1 helm images deleted successfully\n"
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, got)
 	// If the registry refuses to delete, nothing was.
 	r.Deleted, r.Refused, r.Images, r.Absent = nil, true, nil, nil
 	if got := l.Deleted(r, false); regexp.MustCompile(`success|Remember`).MatchString(got) {

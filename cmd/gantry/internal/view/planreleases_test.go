@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -93,7 +92,5 @@ Graph data for an update service
   becomes openshift/graph-image:latest (built on quay.example.com/cli@sha256:cc, sha256:bbbbbbbbbbbb)
 
 `
-	if diff := cmp.Diff(want, b.String()); diff != "" {
-		t.Error(diff)
-	}
+	fail.Diff(t, want, b.String())
 }

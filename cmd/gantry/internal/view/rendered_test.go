@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A rendered is a result, as its JSON, and its text.
@@ -22,9 +24,7 @@ func as[T any](text func(*T) string) func(*testing.T, string) string {
 		var r T
 		dec := json.NewDecoder(strings.NewReader(result))
 		dec.DisallowUnknownFields()
-		if err := dec.Decode(&r); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, dec.Decode(&r))
 		return text(&r)
 	}
 }

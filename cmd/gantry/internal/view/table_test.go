@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestTableWithShortLines checks that the last cell of a line with fewer cells widens no column.
@@ -13,9 +15,7 @@ func TestTableWithShortLines(t *testing.T) {
 	if _, err := tab.Write([]byte("Plan\tsha256:0123456789abcdef0123456789abcdef\nImages\t1\t(1 bundle)\nAll\n")); err != nil {
 		t.Fatal(err)
 	}
-	if err := tab.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, tab.Flush())
 	want := "Plan    sha256:012345...\nImages  1  (1 bundle)\nAll\n"
 	if b.String() != want {
 		t.Errorf("%s\nwant\n%s", b.String(), want)
@@ -37,9 +37,7 @@ func TestTableFitsTheScreen(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := tab.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, tab.Flush())
 		return Trimmed(b.String())
 	}
 	want := `  NAME                                   KIND     DIGEST

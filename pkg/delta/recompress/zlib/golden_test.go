@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress/zlib"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 const goldenFile = "testdata/golden.txt"
@@ -76,9 +77,7 @@ func TestGolden(t *testing.T) {
 		updateGolden(t)
 	}
 	data, err := os.ReadFile(goldenFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	want := map[string]string{}
 	for line := range strings.Lines(string(data)) {
 		if fields := strings.Fields(line); len(fields) == 3 && fields[0] != "#" {
@@ -126,17 +125,13 @@ func updateGolden(t *testing.T) {
 			fmt.Fprintln(&b, name, kind, sum)
 		}
 	}
-	if err := os.WriteFile(goldenFile, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, os.WriteFile(goldenFile, b.Bytes(), 0o600))
 }
 
 func version(t *testing.T, program string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), program, "--version").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	first, _, _ := strings.Cut(string(out), "\n")
 	return first
 }

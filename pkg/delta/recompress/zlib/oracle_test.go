@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress/zlib"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A library is the zlib library of this machine.
@@ -32,13 +33,9 @@ func startLibrary(t *testing.T) *library {
 	}
 	command := exec.CommandContext(t.Context(), "python3", arguments...)
 	stdin, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	stdout, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	var complaint bytes.Buffer
 	command.Stderr = &complaint
 	if err := command.Start(); err != nil {
@@ -67,20 +64,14 @@ func (l *library) compress(t *testing.T, o zlib.Options, data []byte, flush ...i
 		"level": o.Level, "memory": memory, "write": o.WriteSize, "output": o.OutputSize,
 		"flush": append([]int{}, flush...), "size": len(data),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	if _, err := l.stdin.Write(append(append(line, '\n'), data...)); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := l.stdout.ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	size, err := strconv.Atoi(strings.TrimSpace(answer))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	result := make([]byte, size)
 	if _, err := io.ReadFull(l.stdout, result); err != nil {
 		t.Fatal(err)
@@ -124,9 +115,7 @@ func compress(t *testing.T, o zlib.Options, data []byte, flush ...int) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w, err := zlib.NewWriter(&out, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, err)
 	random := newRandom(uint64(len(data)))
 	start := 0
 	for _, end := range append(flush, len(data)) {
@@ -139,14 +128,10 @@ func compress(t *testing.T, o zlib.Options, data []byte, flush ...int) []byte {
 		}
 		if len(flush) > 0 && end == flush[0] {
 			flush = flush[1:]
-			if err := w.Flush(); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, w.Flush())
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	fail.On(t, w.Close())
 	return out.Bytes()
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress/zlib"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestOptions(t *testing.T) {
@@ -41,9 +42,7 @@ func TestWriteErrors(t *testing.T) {
 	for _, level := range []int{0, 6} {
 		data := content("random", 1_000_000, 1)
 		w, err := zlib.NewWriter(refusing{broken}, zlib.Options{Level: level})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		for ; len(data) > 0; data = data[10_000:] {
 			if _, err = w.Write(data[:10_000]); err != nil {
 				break
@@ -68,9 +67,7 @@ func TestOnlyZlibFlushes(t *testing.T) {
 	t.Parallel()
 	for _, o := range []zlib.Options{{Program: zlib.Gzip, Level: 6}, {Program: zlib.Pigz, Level: 6}, {}} {
 		w, err := zlib.NewWriter(io.Discard, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if err := w.Flush(); err == nil {
 			t.Errorf("%+v: Flush succeeded", o)
 		}
@@ -81,9 +78,7 @@ func TestReset(t *testing.T) {
 	t.Parallel()
 	for _, o := range []zlib.Options{{Level: 6}, {WriteSize: 1000}, {Program: zlib.Gzip, Level: 9}, {Program: zlib.Pigz, Level: 1}} {
 		w, err := zlib.NewWriter(refusing{errors.New("no space")}, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		_, _ = w.Write(content("mixed", 321_987, 1))
 		_ = w.Close()
 		step := 1
@@ -101,9 +96,7 @@ func TestReset(t *testing.T) {
 			if n%7 == 0 {
 				continue // not closed
 			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			fail.On(t, w.Close())
 			compare(t, fmt.Sprintf("%+v, input %d", o, n), got.Bytes(), compress(t, o, data))
 		}
 	}
@@ -116,15 +109,11 @@ func TestMemory(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		w, err := zlib.NewWriter(io.Discard, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, err)
 		if _, err := w.Write(data); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		fail.On(t, w.Close())
 		runtime.ReadMemStats(&after)
 		if used := after.TotalAlloc - before.TotalAlloc; used > 1_000_000 {
 			t.Errorf("%+v: %d bytes for a writer", o, used)

@@ -5,9 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/diagram/internal/layered"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 const width = 1300
@@ -187,9 +186,7 @@ func TestLayIsDeterministic(t *testing.T) {
 		g := random(rand.New(rand.NewPCG(seed, 7)), 50, 90)
 		want := layered.Layout(g)
 		for range 3 {
-			if diff := cmp.Diff(want, layered.Layout(g)); diff != "" {
-				t.Fatal(diff)
-			}
+			fail.Diff(t, want, layered.Layout(g))
 		}
 	}
 }
