@@ -114,8 +114,11 @@ func pinnedPackage(p plan.Package) imageset.Package {
 	return out
 }
 
+// note adds a sentence, once for all plans.
 func (d *planDraft) note(format string, args ...any) {
-	d.draft.Notes = append(d.draft.Notes, fmt.Sprintf(format, args...))
+	if text := fmt.Sprintf(format, args...); !slices.Contains(d.draft.Notes, text) {
+		d.draft.Notes = append(d.draft.Notes, text)
+	}
 }
 
 // tagRules adds the entries that selected tags. They select again what the repositories have then.
@@ -205,7 +208,7 @@ func (d *planDraft) platform(p *plan.Plan) {
 		for _, why := range r.Reasons {
 			if why.Channel == "" {
 				if out.Release != "" && out.Release != r.Source {
-					d.note("release %s is not included: a configuration names one release", r.Source)
+					d.note("release %s is not included: a configuration names one release", out.Release)
 				}
 				out.Release = r.Source
 				continue
