@@ -69,7 +69,7 @@ func certificate(c *remote.Contact) []Finding {
 	left := int(first.NotAfter.Sub(c.Received).Hours() / 24)
 	expiry := at("expiry", OK, fmt.Sprintf("the certificate of %s is valid until %s, %d days", name(first), first.NotAfter.UTC().Format(dayFormat), left), "")
 	switch {
-	case left < 0:
+	case first.NotAfter.Before(c.Received):
 		expiry.State, expiry.Remedy = Problem, "replace it in the registry"
 		expiry.Text = fmt.Sprintf("the certificate of %s expired on %s", name(first), first.NotAfter.UTC().Format(dayFormat))
 	case left < soonDays:

@@ -2,12 +2,14 @@ package doctor
 
 import (
 	"bytes"
-	"io"
-	"net/http"
-	"os"
-
+	"context"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,6 +42,14 @@ func TestConnection(t *testing.T) {
 		{"a valid certificate", remote.Contact{Scheme: "https", Chain: until(90 * day)}, "expiry", OK, "until 2027-02-21, 90 days"},
 		{"a certificate that expires soon", remote.Contact{Scheme: "https", Chain: until(10 * day)}, "expiry", Warning, "10 days"},
 		{"an expired certificate", remote.Contact{Scheme: "https", Chain: until(-2 * day)}, "expiry", Problem, "expired on 2026-11-21"},
+		{"a certificate that expired an hour ago", remote.Contact{Scheme: "https", Chain: until(-time.Hour)}, "expiry", Problem, "expired on 2026-11-23"},
+		{"the first certificate to expire", remote.Contact{Scheme: "https", Chain: append(until(90*day), &x509.Certificate{Subject: pkix.Name{CommonName: "CA"}, NotAfter: now.Add(day)})}, "expiry", Warning, "CN=CA"},
+		{"an address", remote.Contact{Scheme: "https", Chain: []*x509.Certificate{{IPAddresses: []net.IP{net.IPv4(192, 0, 2, 1)}, NotAfter: now}}}, "encryption", Warning, "192.0.2.1"},
+		{"a CA of a folder", remote.Contact{Scheme: "https", Chain: until(day), Verified: true, TrustedBy: "/etc/ca"}, "encryption", OK, "by a CA in /etc/ca"},
+		{"no certificates", remote.Contact{Scheme: "https", TLS: "TLS 1.3"}, "encryption", Warning, "TLS 1.3, without certificates"},
+		{"no authentication", remote.Contact{Scheme: "http", Address: "mirror.example.com"}, "connection", OK, "reached at http://mirror.example.com directly; it does not ask"},
+		{"tokens", remote.Contact{Scheme: "http", Authentication: "Bearer"}, "connection", OK, "it asks for credentials (Bearer)"},
+		{"no limits", remote.Contact{}, "limits of requests", OK, "none announced"},
 		{"equal clocks", remote.Contact{Date: now.Add(-time.Second)}, "difference", OK, "by 1s"},
 		{"a clock behind", remote.Contact{Date: now.Add(time.Hour)}, "difference", Warning, "1h0m0s behind"},
 		{"a clock ahead", remote.Contact{Date: now.Add(-time.Hour)}, "difference", Warning, "1h0m0s ahead of"},
@@ -62,17 +72,24 @@ func TestConnection(t *testing.T) {
 	}
 }
 
+// newClient returns a client that knows nothing about registries yet.
+func newClient(t *testing.T) *remote.Client {
+	t.Helper()
+	client, err := remote.New(remote.Options{Side: remote.Destination, PlainHTTP: true, CertDirs: []string{}, Retry: remote.Retry{Times: -1}})
+	fail.On(t, err)
+	t.Cleanup(client.Close)
+	return client
+}
+
 // TestAbilities checks what is found out about a registry that has each ability, and about one that refuses a request.
 func TestAbilities(t *testing.T) {
 	t.Parallel()
 	s := registrytest.Start(t, registrytest.Options{})
-	client, err := remote.New(remote.Options{Side: remote.Destination, PlainHTTP: true, CertDirs: []string{}, Retry: remote.Retry{Times: -1}})
-	fail.On(t, err)
 	at := reference.Reference{Host: s.Host, Path: "site/probe"}
 	examined := func(rules ...registrytest.Rule) map[string]Finding {
 		t.Helper()
 		s.Script(rules...)
-		all, err := Abilities(t.Context(), client, at)
+		all, err := Abilities(t.Context(), newClient(t), at)
 		fail.On(t, err)
 		found := map[string]Finding{}
 		for _, f := range all {
@@ -124,15 +141,68 @@ func TestAbilities(t *testing.T) {
 		{"referrers", manifests("gantry probe referrer"), Warning, "an artifact with a subject is refused"},
 		{"large manifests", manifests("com.example.padding"), Warning, "a manifest of 4 MiB is refused"},
 		{"list of repositories", refuse(http.MethodGet, "/_catalog"), OK, "not available"},
-		{"deletion", refuse(http.MethodDelete, "/manifests/"), Warning, "stay in"},
+		{"deletion", refuse(http.MethodDelete, "/manifests/"), Warning, "the registry deletes nothing"},
+		{"mount", registrytest.Rule{Method: http.MethodPost, Path: "/blobs/uploads/", Action: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			r.URL.RawQuery = ""
+			next.ServeHTTP(w, r)
+		}}, Warning, "are sent to each"},
+		{"referrers", registrytest.Rule{Method: http.MethodGet, Path: "/referrers/", Action: func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			w.Header().Set("Content-Type", "application/vnd.oci.image.index.v1+json")
+			_, _ = io.WriteString(w, `{"schemaVersion": 2, "manifests": []}`)
+		}}, Warning, "does not list it"},
+		{"uploads in parts", refuse(http.MethodPatch, "/blobs/uploads/"), Warning, "have to be sent in one request"},
+		{"digests of uploads", registrytest.Rule{Method: http.MethodPut, Path: "/blobs/uploads/", Action: registrytest.Status(http.StatusCreated)}, Warning, "nothing proves"},
 	} {
 		if f := examined(tc.rule)[tc.name]; f.State != tc.state || !strings.Contains(f.Text, tc.words) {
 			t.Errorf("%s: %+v, want %s with %q", tc.name, f, tc.state, tc.words)
 		}
 	}
+	// A registry that is gone in the middle has no abilities, and neither has one without uploads.
+	gone := registrytest.Rule{Method: http.MethodPut, Path: "/manifests/", Action: func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { panic(http.ErrAbortHandler) }}
+	s.Script(gone)
+	if all, err := Abilities(t.Context(), newClient(t), at); !errors.Is(err, remote.ErrUnreachable) || len(all) > 1 {
+		t.Errorf("gone: %+v, %v", all, err)
+	}
 	s.Script(refuse(http.MethodPost, "/blobs/uploads/"))
-	if all, err := Abilities(t.Context(), client, at); err == nil || len(all) > 0 {
+	if all, err := Abilities(t.Context(), newClient(t), at); err == nil || len(all) > 0 {
 		t.Errorf("without uploads: %+v, %v", all, err)
+	}
+}
+
+// TestDockerOnly checks a registry that knows no OCI manifests: the probe goes on with those of Docker. A probe that is
+// canceled ends with the reason.
+func TestDockerOnly(t *testing.T) {
+	t.Parallel()
+	s := registrytest.Start(t, registrytest.Options{})
+	client, at := newClient(t), reference.Reference{Host: s.Host, Path: "site/probe"}
+	s.Script(registrytest.Rule{Method: http.MethodPut, Path: "/manifests/", Action: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if strings.Contains(r.Header.Get("Content-Type"), "vnd.oci.") {
+			registrytest.Refuse(http.StatusBadRequest, "MANIFEST_INVALID")(w, r, next)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}})
+	all, err := Abilities(t.Context(), client, at)
+	fail.On(t, err)
+	got := map[string]State{}
+	for _, f := range all {
+		got[f.Name] = f.State
+	}
+	fail.Diff(t, map[string]State{
+		"push": OK, "OCI media types": Problem, "read back": OK, "nested paths": OK, "mount": OK, "sparse indexes": Warning, "referrers": Warning,
+		"uploads in parts": OK, "digests of uploads": OK, "list of repositories": OK, "deletion": OK,
+	}, got)
+	left, err := s.Repositories("site")
+	for _, r := range left {
+		if err != nil || len(r.Tags) > 0 {
+			t.Errorf("%s has the tags %v, %v", r.Name, r.Tags, err)
+		}
+	}
+	stopped := errors.New("stopped")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(stopped)
+	if _, err := Abilities(ctx, client, at); !errors.Is(err, stopped) {
+		t.Errorf("a canceled probe: %v", err)
 	}
 }
 
