@@ -111,7 +111,7 @@ func openComplete(ctx context.Context, dir string, c Content, opts Options) (*Wr
 		if plain != e.head.Plan {
 			return nil, nil
 		}
-		c.packedPlan = &packedPlan{plain: e.head.Plan, file: *e.plan}
+		c.packedPlan = &packedPlan{plain: e.head.Plan, file: *e.plan, text: planFile(c.Plan)}
 	}
 	p, ok, err := opts.packLike(c, &e.head, e.identity)
 	if err != nil {

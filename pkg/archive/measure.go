@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"io"
 
 	"github.com/opencontainers/go-digest"
@@ -24,6 +25,30 @@ func (t WriteFunc) measure() (digest.Digest, int64, error) {
 	n := countingWriter{w: h.Hash()}
 	err := t(&n)
 	return h.Digest(), n.n, err
+}
+
+// keptFile is the length in bytes up to which measureOnce keeps a file.
+const keptFile = 256 << 10
+
+// measureOnce is measure. It also returns a function that writes the same bytes: a short file is kept in memory, so
+// that t does not make it a second time.
+func (t WriteFunc) measureOnce() (same WriteFunc, d digest.Digest, size int64, err error) {
+	var kept bytes.Buffer
+	d, size, err = WriteFunc(func(w io.Writer) error { return t(io.MultiWriter(w, &firstBytes{&kept})) }).measure()
+	if size > keptFile {
+		return t, d, size, err
+	}
+	return writeBytes(kept.Bytes()), d, size, err
+}
+
+// firstBytes keeps the first bytes of a file, a few more than keptFile.
+type firstBytes struct{ kept *bytes.Buffer }
+
+func (f *firstBytes) Write(p []byte) (int, error) {
+	if f.kept.Len() <= keptFile {
+		f.kept.Write(p)
+	}
+	return len(p), nil
 }
 
 // A countingWriter counts what is written to w.

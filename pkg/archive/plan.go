@@ -38,6 +38,7 @@ func planFile(text WriteFunc) WriteFunc {
 type packedPlan struct {
 	plain digest.Digest // of the uncompressed text
 	file  entry
+	text  WriteFunc // writes the file
 }
 
 // addPlan makes the plan a file of the set, unless the site has it. It measures the plan unless its
@@ -57,7 +58,7 @@ func (p *packing) addPlan(c *Content, has digest.Digest) (*entry, error) {
 	if packed.plain == has {
 		return nil, nil
 	}
-	p.files[planPath] = planFile(c.Plan)
+	p.files[planPath] = packed.text
 	file := packed.file
 	return &file, nil
 }
@@ -66,14 +67,14 @@ func (p *packing) addPlan(c *Content, has digest.Digest) (*entry, error) {
 func packPlan(text WriteFunc) (*packedPlan, error) {
 	var plain digest.Digest
 	var long int64
-	d, size, err := planFile(func(w io.Writer) (err error) {
+	file, d, size, err := planFile(func(w io.Writer) (err error) {
 		plain, long, err = WriteFunc(func(hash io.Writer) error { return text(io.MultiWriter(w, hash)) }).measure()
 		return err
-	}).measure()
+	}).measureOnce()
 	if err == nil && long > maxPlan {
 		err = fmt.Errorf("a plan of %d bytes: the limit is %d", long, maxPlan)
 	}
-	return &packedPlan{plain, entry{Path: planPath, Digest: d, Size: size}}, err
+	return &packedPlan{plain, entry{Path: planPath, Digest: d, Size: size}, file}, err
 }
 
 // PlanDigest returns the plan's digest according to the set manifest.

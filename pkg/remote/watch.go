@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -185,6 +186,9 @@ func (b *requestBody) Close() error {
 // errTooLarge is the error of a body that exceeds its limit.
 var errTooLarge = errors.New("the response is larger than its limit")
 
+// maxGrow is how many bytes of memory a response gets before its content arrives.
+const maxGrow = 64 << 10
+
 // readAll reads a body of at most limit bytes and closes it.
 func readAll(resp *http.Response, limit int64) ([]byte, error) {
 	defer resp.Body.Close()
@@ -194,11 +198,15 @@ func readAll(resp *http.Response, limit int64) ([]byte, error) {
 	case resp.ContentLength == 0:
 		return nil, nil
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
-	if err == nil && int64(len(data)) > limit {
+	var data bytes.Buffer
+	if resp.ContentLength > 0 { // and at most limit
+		data.Grow(int(min(resp.ContentLength, maxGrow)) + bytes.MinRead)
+	}
+	_, err := data.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	if err == nil && int64(data.Len()) > limit {
 		return nil, errTooLarge
 	}
-	return data, err
+	return data.Bytes(), err
 }
 
 // withGrace returns a context that ends some time after ctx; grace returns how long when ctx ends.

@@ -90,9 +90,9 @@ func TestInstallOptions(t *testing.T) {
 		"":                                     {Package: "gull", Approval: ApprovalManual, OLM: OLMClassic},
 		"Options.Package is missing":           {},
 		`Options.OLM "v2": give v1 or classic`: {Package: "gull", OLM: "v2"},
-		`Options.Approval "never": give automatic or manual`:                                                         {Package: "gull", OLM: OLMClassic, Approval: "never"},
+		`Options.Approval "never": give automatic or manual`:                                                                            {Package: "gull", OLM: OLMClassic, Approval: "never"},
 		"Options.Approval, Options.TrustedCA and proxies are settings of a Subscription; set Options.OLM to classic, or leave them out": {Package: "gull", NoProxy: "a"},
-		"Options.ServiceAccount, Options.CertManager and Options.For are for OLM v1; leave them out":                 {Package: "gull", OLM: OLMClassic, CertManager: true},
+		"Options.ServiceAccount, Options.CertManager and Options.For are for OLM v1; leave them out":                                    {Package: "gull", OLM: OLMClassic, CertManager: true},
 	} {
 		if got := text(o.check()); got != want && want+": name the package" != got {
 			t.Errorf("%+v: %q, want %q", o, got, want)
