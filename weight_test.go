@@ -23,8 +23,9 @@ import (
 
 // The limits keep the project from growing. Lower them when code was removed. Raise one only with a reason in the commit.
 const (
-	maxCodeLines     = 145_000 // of the whole module without tests, generated files, blank lines and comments
-	maxTestLines     = 108_000 // counted in the same way
+	maxCodeLines     = 137_000 // of programs and the library, without generated files, blank lines and comments
+	maxTestLines     = 100_000 // counted in the same way
+	maxSupportLines  = 6_500   // of the demo, and of packages for tests
 	maxRootFiles     = 8       // without tests
 	maxRootLines     = 1_500
 	maxPackages      = 34 // directly below pkg
@@ -196,7 +197,7 @@ func unusedNames(all map[string]*weight) (unused []string) {
 		}
 	}
 	for dir, w := range all {
-		if dir == "." || strings.HasPrefix(dir, "cmd/") || strings.Contains(dir, "internal") || strings.HasSuffix(dir, "test") {
+		if dir == "." || strings.HasPrefix(dir, "cmd/") || strings.Contains(dir, "internal") || supportsTests(dir) {
 			continue
 		}
 		for _, name := range w.names {
@@ -209,6 +210,11 @@ func unusedNames(all map[string]*weight) (unused []string) {
 	return unused
 }
 
+// supportsTests reports whether a package is part of no program but the demo: what tests share, and the demo.
+func supportsTests(dir string) bool {
+	return strings.HasSuffix(dir, "test") || dir == "pkg/fail" || dir == "cmd/demo"
+}
+
 // tooHeavy returns a line for each limit that does not hold, with what to do.
 func tooHeavy(all map[string]*weight) (problems []string) {
 	add := func(n, limit int, format string, args ...any) {
@@ -216,11 +222,15 @@ func tooHeavy(all map[string]*weight) (problems []string) {
 			problems = append(problems, fmt.Sprintf(format, args...)+fmt.Sprintf(": %d, and the limit is %d", n, limit))
 		}
 	}
-	var lines, testLines int
+	var lines, testLines, support int
 	below := map[string]bool{}
 	for _, dir := range slices.Sorted(maps.Keys(all)) {
 		w := all[dir]
-		lines, testLines = lines+w.lines, testLines+w.testLines
+		if testLines += w.testLines; supportsTests(dir) {
+			support += w.lines
+		} else {
+			lines += w.lines
+		}
 		if rest, ok := strings.CutPrefix(dir, "pkg/"); ok {
 			first, _, _ := strings.Cut(rest, "/")
 			below[first] = true
@@ -239,6 +249,7 @@ func tooHeavy(all map[string]*weight) (problems []string) {
 	add(len(unused), maxUnusedNames, "too many exported names are used by no other package, such as %s; write some in lower case", strings.Join(unused[:min(len(unused), 10)], ", "))
 	add(lines, maxCodeLines, "the code has too many lines; remove what nothing uses before you add more")
 	add(testLines, maxTestLines, "the tests have too many lines; put cases into tables, and test behavior in one place")
+	add(support, maxSupportLines, "the demo and the packages for tests have too many lines; let tests share what is there")
 	return problems
 }
 
@@ -266,6 +277,7 @@ func TestWeightLimitsCanBreak(t *testing.T) {
 		".":     {files: maxRootFiles + 1, lines: maxRootLines + 1},
 		"pkg/a": {exported: maxExportedNames + 1, options: map[string]int{"BOptions": maxOptionFields + 1, "COptions": maxOptionFields}},
 		"plan":  {lines: maxCodeLines, testLines: maxTestLines + 1},
+		"xtest": {lines: maxSupportLines + 1},
 	}
 	if unused := unusedNames(want); !slices.Equal(unused, []string{"x.AOptions", "x.D", "x.F", "y.Z"}) {
 		t.Errorf("unused names: %q", unused)
@@ -280,6 +292,7 @@ func TestWeightLimitsCanBreak(t *testing.T) {
 	for i, begin := range []string{
 		"pkg/a has too many exported names; ", "pkg/a.BOptions has too many fields; ", "the root package has too many files; ", "the root package has too many lines; ",
 		"pkg has too many packages; ", "too many exported names are used by no other package, such as plan.N000, ", "the code has too many lines; ", "the tests have too many lines; ",
+		"the demo and the packages for tests have too many lines; ",
 	} {
 		if i >= len(problems) || !strings.HasPrefix(problems[i], begin) {
 			t.Errorf("%q is not problem %d of %q", begin, i, problems)
