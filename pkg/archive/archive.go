@@ -134,21 +134,16 @@ func (a *Archive) dirNames() string { return strings.Join(a.dirs, ", ") }
 func (a *Archive) indexEntries() {
 	n := 0
 	for _, m := range a.members {
-		for i := range m.set.Volumes {
-			n += len(m.set.Volumes[i].Entries)
-		}
+		n += m.set.entries()
 	}
 	a.blobs, a.files = make([]location, 0, n), nil
 	for m, member := range a.members {
-		for i := range member.set.Volumes {
-			entries := member.set.Volumes[i].Entries
-			for j := range entries {
-				p := location{int32(m), int32(i), &entries[j]}
-				if p.entry.Path != "" {
-					a.files = append(a.files, p)
-				} else {
-					a.blobs = append(a.blobs, p)
-				}
+		for i, e := range member.set.all() {
+			p := location{int32(m), int32(i), e}
+			if e.Path != "" {
+				a.files = append(a.files, p)
+			} else {
+				a.blobs = append(a.blobs, p)
 			}
 		}
 	}

@@ -50,19 +50,18 @@ func (e *DeltaError) Unwrap() error { return e.Err }
 
 // Advice implements advice.Adviser.
 func (e *DeltaError) Advice() (advice.Kind, string) {
-	var corrupt *layout.CorruptError
-	var damage *DamageError
-	damaged := errors.As(e.Err, &corrupt) || errors.As(e.Err, &damage)
-	if e.MissingBase && !errors.Is(e.Err, fs.ErrNotExist) && !damaged {
-		return advice.Partial, "run again once the mirror lets it be read, name the folders of the earlier archives, too, or request a repair, which has the blob itself"
+	kind, remedy := advice.Mismatch, "request a repair, which has the blob itself"
+	if !e.MissingBase {
+		return kind, remedy
 	}
-	if e.MissingBase && !damaged {
-		return advice.Partial, "name the folders of the earlier archives, too, or request a repair, which has the blob itself"
+	remedy = "name the folders of the earlier archives, too, or " + remedy
+	if errors.As(e.Err, new(*layout.CorruptError)) || errors.As(e.Err, new(*DamageError)) {
+		return kind, remedy
 	}
-	if e.MissingBase {
-		return advice.Mismatch, "name the folders of the earlier archives, too, or request a repair, which has the blob itself"
+	if !errors.Is(e.Err, fs.ErrNotExist) {
+		remedy = "run again once the mirror lets it be read, " + remedy
 	}
-	return advice.Mismatch, "request a repair, which has the blob itself"
+	return advice.Partial, remedy
 }
 
 // UseBases sets where blobs that deltas are based on are read if none of the opened sets has them.

@@ -31,14 +31,12 @@ func readExisting(root *os.Root, id setID) (*existingSet, error) {
 		e.outer = s
 		return e, nil
 	}
-	for i := range s.Volumes {
-		for j := range s.Volumes[i].Entries {
-			switch f := &s.Volumes[i].Entries[j]; f.Path {
-			case planPath:
-				e.plan = &entry{Path: planPath, Digest: f.Digest, Size: f.Size}
-			case copyPath:
-				e.copySum = f.Digest
-			}
+	for _, f := range s.all() {
+		switch f.Path {
+		case planPath:
+			e.plan = &entry{Path: planPath, Digest: f.Digest, Size: f.Size}
+		case copyPath:
+			e.copySum = f.Digest
 		}
 	}
 	if !s.split() && e.copySum == "" {

@@ -127,8 +127,7 @@ func (w *Writer) finishVolume(ctx context.Context, i int) error {
 // writeFile writes a file that is not content to its location. What it is made from may have
 // changed since it was measured.
 func (w *Writer) writeFile(ctx context.Context, volume int, e *entry, text WriteFunc) error {
-	from, to := io.Pipe()
-	go func() { to.CloseWithError(text(to)) }()
+	from := pipeOf(text)
 	defer func() { _ = from.Close() }() // a pipe
 	body, err := layout.Verified(ctx, from, ocispec.Descriptor{Digest: e.Digest, Size: e.Size}, e.Path)
 	if err != nil {

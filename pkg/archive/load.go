@@ -255,19 +255,14 @@ func (a *Archive) acceptRepair(c *manifestCopy, of manifestCopy) error {
 // types are in the set, and the set's signature covers them.
 func (s *set) unknownContent(of *set) digest.Digest {
 	todo := map[digest.Digest]*entry{}
-	for i := range s.Volumes {
-		for j := range s.Volumes[i].Entries {
-			if e := &s.Volumes[i].Entries[j]; e.Path == "" {
-				todo[e.Digest] = e
-			}
+	for _, e := range s.all() {
+		if e.Path == "" {
+			todo[e.Digest] = e
 		}
 	}
-	for i := range of.Volumes {
-		for j := range of.Volumes[i].Entries {
-			e := &of.Volumes[i].Entries[j]
-			if r := todo[e.Digest]; r != nil && e.Path == "" && r.MediaType == e.MediaType && r.length() == e.length() {
-				delete(todo, e.Digest)
-			}
+	for _, e := range of.all() {
+		if r := todo[e.Digest]; r != nil && e.Path == "" && r.MediaType == e.MediaType && r.length() == e.length() {
+			delete(todo, e.Digest)
 		}
 	}
 	for i := range of.Deltas { // a repair has the blob itself

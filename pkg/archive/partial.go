@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
@@ -261,16 +260,14 @@ func (w *Writer) journalSlots() (map[*slot]bool, error) {
 }
 
 // verifyWritten reports whether content is written correctly, with headers and padding. It also
-// computes the digests of parts.
+// computes the digests of parts. Only the recipients can tell what encrypted files contain; their writer
+// compared the content before it noted their digests.
 func (w *Writer) verifyWritten(ctx context.Context, s *slot) (bool, error) {
-	if w.encrypter != nil {
-		return w.verifyEncrypted(ctx, s)
-	}
 	places := w.targets(s)
 	var pieces []io.Reader
 	sums := make([]digest.Digester, len(places))
 	for i, at := range places {
-		f, e := w.volumes[at.volume], at.entry
+		f, e := w.volumes[at.volume], at.entry.stored()
 		before := tarHeader(e.path(), e.Size)
 		after := make([]byte, padded(e.Size)-e.Size)
 		for offset, want := range map[int64][]byte{e.Offset - int64(len(before)): before, e.Offset + e.Size: after} {
@@ -280,29 +277,30 @@ func (w *Writer) verifyWritten(ctx context.Context, s *slot) (bool, error) {
 			}
 		}
 		piece := io.Reader(io.NewSectionReader(f, e.Offset, e.Size))
-		if e.Part != nil {
+		switch {
+		case w.encrypter != nil:
+			var err error
+			if piece, err = layout.Verified(ctx, io.NopCloser(piece), e.storedDescriptor(), "what was written"); err != nil {
+				return false, err
+			}
+		case e.Part != nil:
 			sums[i] = digest.SHA256.Digester()
 			piece = io.TeeReader(piece, sums[i].Hash())
 		}
 		pieces = append(pieces, piece)
 	}
-	whole := ocispec.Descriptor{Digest: s.entry.Digest, Size: s.entry.length()}
-	body, err := layout.Verified(ctx, io.NopCloser(io.MultiReader(pieces...)), whole, "what was written")
-	if err != nil {
-		return false, err
-	}
-	buf := w.buffers.Get().(*[writeBuffer]byte)
-	defer w.buffers.Put(buf)
-	for {
-		if _, err = body.Read(buf[:]); err != nil {
-			break
+	body := io.NopCloser(io.MultiReader(pieces...))
+	if w.encrypter == nil {
+		var err error
+		if body, err = layout.Verified(ctx, body, descriptorOf(s.entry), "what was written"); err != nil {
+			return false, err
 		}
 	}
-	if err != io.EOF {
+	if _, err := io.Copy(io.Discard, body); err != nil {
 		return false, err
 	}
 	for i, at := range places {
-		if at.entry.Part != nil {
+		if sums[i] != nil {
 			at.entry.Part.Digest = sums[i].Digest()
 		}
 	}

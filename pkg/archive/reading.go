@@ -20,12 +20,11 @@ func (a *Archive) Reading() Reading {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := range m.set.Volumes {
-		v := &m.set.Volumes[i]
-		r.Size += v.Size
-		for j := range v.Entries {
-			if a.intact[&v.Entries[j]] {
-				r.Read += v.Entries[j].Size
-			}
+		r.Size += m.set.Volumes[i].Size
+	}
+	for _, e := range m.set.all() {
+		if a.intact[e] {
+			r.Read += e.Size
 		}
 	}
 	r.Repaired = slices.Clone(a.repaired)

@@ -159,24 +159,21 @@ func (w *Writer) allFound() bool {
 
 func (w *Writer) findInSet(folder *os.Root, s *set, written func(digest.Digest) bool) {
 	parts := map[digest.Digest]*reusable{}
-	for i := range s.Volumes {
-		for j := range s.Volumes[i].Entries {
-			e := &s.Volumes[i].Entries[j]
-			slot := w.slot(e.Digest)
-			if e.Path != "" || slot == nil || slot.done || slot.entry.length() != e.length() || !written(e.Digest) {
-				continue
+	for i, e := range s.all() {
+		slot := w.slot(e.Digest)
+		if e.Path != "" || slot == nil || slot.done || slot.entry.length() != e.length() || !written(e.Digest) {
+			continue
+		}
+		this := extent{s.Volumes[i].Name, e}
+		switch {
+		case !e.isFirst():
+			if f := parts[e.Digest]; f != nil {
+				f.extents = append(f.extents, this)
 			}
-			this := extent{s.Volumes[i].Name, e}
-			switch {
-			case !e.isFirst():
-				if f := parts[e.Digest]; f != nil {
-					f.extents = append(f.extents, this)
-				}
-			case slot.reusable == nil:
-				slot.reusable = &reusable{folder, []extent{this}}
-				if e.Part != nil {
-					parts[e.Digest] = slot.reusable
-				}
+		case slot.reusable == nil:
+			slot.reusable = &reusable{folder, []extent{this}}
+			if e.Part != nil {
+				parts[e.Digest] = slot.reusable
 			}
 		}
 	}
@@ -185,23 +182,31 @@ func (w *Writer) findInSet(folder *os.Root, s *set, written func(digest.Digest) 
 // readJournal returns the content of this set that a journal in folder lists. A missing journal
 // lists none.
 func (w *Writer) readJournal(folder *os.Root) (map[digest.Digest]bool, error) {
+	written := map[digest.Digest]bool{}
+	err := eachLine(folder, func(line string) {
+		w.matchLine(line, func(d digest.Digest) { written[d] = true })
+	})
+	return written, err
+}
+
+// eachLine calls do for each line of the journal in a folder, which need not exist.
+func eachLine(folder *os.Root, do func(line string)) error {
 	f, _, err := regular.Open(folder, journalName)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close() // only read from
-	written := map[digest.Digest]bool{}
 	lines := bufio.NewScanner(io.LimitReader(f, maxSet))
 	for lines.Scan() {
-		w.matchLine(lines.Text(), func(d digest.Digest) { written[d] = true })
+		do(lines.Text())
 	}
 	if err := lines.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) {
-		return nil, fmt.Errorf("reading the journal of the interrupted run: %w", err)
+		return fmt.Errorf("reading the journal of the interrupted run: %w", err)
 	}
-	return written, nil
+	return nil
 }
 
 // matchLine calls yield for the content of this set whose digest begins as in a line of the

@@ -79,16 +79,14 @@ func (p *packing) copySize(was *encryption) (int64, error) {
 	}
 	text += copyReserve
 	files := int64(0)
-	for i := range p.set.Volumes {
-		text += int64(len(zeroSum)) + blockSize // its frame, and the size of its label
-		for _, e := range p.set.Volumes[i].Entries {
-			files++
-			if e.Digest == "" {
-				text += int64(len(zeroSum))
-			}
-			if e.Part != nil {
-				text += int64(len(zeroSum))
-			}
+	text += int64(len(p.set.Volumes)) * (int64(len(zeroSum)) + blockSize) // its frame, and the size of its label
+	for _, e := range p.set.all() {
+		files++
+		if e.Digest == "" {
+			text += int64(len(zeroSum))
+		}
+		if e.Part != nil {
+			text += int64(len(zeroSum))
 		}
 	}
 	const headers = 5 * blockSize // one of the blocks is the checksum
@@ -110,11 +108,9 @@ func (p *packing) copySize(was *encryption) (int64, error) {
 // copyEntry returns the entry of the set with the copy of its manifest, as it is in the set manifest,
 // and the number of its volume. It is nil if the set has none.
 func (p *packing) copyEntry() (e *entry, volume int) {
-	for i := range p.set.Volumes {
-		for j := range p.set.Volumes[i].Entries {
-			if e := &p.set.Volumes[i].Entries[j]; e.Path == copyPath {
-				return e.stored(), i
-			}
+	for i, e := range p.set.all() {
+		if e.Path == copyPath {
+			return e.stored(), i
 		}
 	}
 	return nil, 0

@@ -123,13 +123,13 @@ func (a *Archive) info(m *member) SetInfo {
 			volume.Path = a.filePath(&found.files[0])
 		}
 		info.Volumes = append(info.Volumes, volume)
-		for j := range v.Entries {
-			if e := &v.Entries[j]; e.isFirst() {
-				info.Content++
-				info.ContentBytes += e.length()
-				if files[e.Digest] {
-					info.DeltaBytes += e.length()
-				}
+	}
+	for _, e := range s.all() {
+		if e.isFirst() {
+			info.Content++
+			info.ContentBytes += e.length()
+			if files[e.Digest] {
+				info.DeltaBytes += e.length()
 			}
 		}
 	}
@@ -162,21 +162,17 @@ type EntryInfo struct {
 func (a *Archive) Entries() iter.Seq[EntryInfo] {
 	return func(yield func(EntryInfo) bool) {
 		for _, m := range a.members {
-			for i := range m.set.Volumes {
-				v := &m.set.Volumes[i]
-				for j := range v.Entries {
-					e := &v.Entries[j]
-					info := EntryInfo{
-						Set: state.SetRef{Sequence: m.set.Sequence, Set: m.digest}, Repair: m.set.Repairs != nil, Volume: v.Name,
-						Path: e.path(), StoredPath: e.stored().path(), IsContent: e.Path == "", MediaType: e.MediaType,
-						Digest: e.Digest, Offset: e.Offset, Size: e.Size, ContentSize: e.length(),
-					}
-					if e.Part != nil {
-						info.Part, info.Parts, info.ContentOffset = e.Part.Number, e.Part.Parts, e.Part.At
-					}
-					if !yield(info) {
-						return
-					}
+			for i, e := range m.set.all() {
+				info := EntryInfo{
+					Set: state.SetRef{Sequence: m.set.Sequence, Set: m.digest}, Repair: m.set.Repairs != nil, Volume: m.set.Volumes[i].Name,
+					Path: e.path(), StoredPath: e.stored().path(), IsContent: e.Path == "", MediaType: e.MediaType,
+					Digest: e.Digest, Offset: e.Offset, Size: e.Size, ContentSize: e.length(),
+				}
+				if e.Part != nil {
+					info.Part, info.Parts, info.ContentOffset = e.Part.Number, e.Part.Parts, e.Part.At
+				}
+				if !yield(info) {
+					return
 				}
 			}
 		}

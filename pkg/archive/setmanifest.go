@@ -102,14 +102,25 @@ func (s *set) features() []string {
 	return used
 }
 
+// all iterates over the entries of all volumes, with the numbers of these, from 0 on.
+func (s *set) all() iter.Seq2[int, *entry] {
+	return func(yield func(int, *entry) bool) {
+		for i := range s.Volumes {
+			for j := range s.Volumes[i].Entries {
+				if !yield(i, &s.Volumes[i].Entries[j]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // inParts iterates over the entries that are parts of content.
 func (s *set) inParts() iter.Seq[*entry] {
 	return func(yield func(*entry) bool) {
-		for i := range s.Volumes {
-			for j := range s.Volumes[i].Entries {
-				if e := &s.Volumes[i].Entries[j]; e.Part != nil && !yield(e) {
-					return
-				}
+		for _, e := range s.all() {
+			if e.Part != nil && !yield(e) {
+				return
 			}
 		}
 	}

@@ -2,8 +2,10 @@ package archive
 
 import (
 	"bufio"
+	"cmp"
 	_ "embed"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -21,36 +23,27 @@ var joinScript string
 //go:embed deltas.txt
 var deltasText string
 
-// sumsName returns the name of an entry in SHA256SUMS: the name of the extracted file, with parts
+// sumsLine returns the line of an entry in SHA256SUMS, with the name of the extracted file, with parts
 // joined. It returns "" for what is not listed: labels, SHA256SUMS itself, and content whose sha256
 // is not known.
-func (e *entry) sumsName() string {
-	switch {
-	case !strings.HasPrefix(string(e.Digest), string(digest.SHA256)+":"):
+func (e *entry) sumsLine() string {
+	listed := e.isFirst() || slices.Contains([]string{markerPath, indexPath, planPath, joinPath, deltasPath}, e.Path)
+	if !listed || !strings.HasPrefix(string(e.Digest), string(digest.SHA256)+":") {
 		return ""
-	case e.isFirst():
-		return layout.BlobPath(e.Digest)
-	case e.Path == markerPath, e.Path == indexPath, e.Path == planPath, e.Path == joinPath, e.Path == deltasPath:
-		return e.Path
 	}
-	return ""
+	return e.Digest.Encoded() + "  " + cmp.Or(e.Path, layout.BlobPath(e.Digest)) + "\n"
 }
 
 // writeSums writes SHA256SUMS, as sha256sum reads it, in the order of the volumes, and then the blobs that
 // are carried as deltas: without them, the extracted files are not complete.
 func (s *set) writeSums(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 64<<10)
-	write := func(entries []entry) {
-		for i := range entries {
-			if name := entries[i].sumsName(); name != "" {
-				_, _ = out.WriteString(entries[i].Digest.Encoded() + "  " + name + "\n") // Flush returns the error
-			}
-		}
+	for _, e := range s.all() {
+		_, _ = out.WriteString(e.sumsLine()) // Flush returns the error
 	}
-	for i := range s.Volumes {
-		write(s.Volumes[i].Entries)
+	for _, e := range rebuilt(s.Deltas) {
+		_, _ = out.WriteString(e.sumsLine()) // as above
 	}
-	write(rebuilt(s.Deltas))
 	return out.Flush()
 }
 
@@ -68,9 +61,7 @@ func rebuilt(deltas []Delta) []entry {
 func sumsSize(entries []entry) int64 {
 	var n int64
 	for i := range entries {
-		if name := entries[i].sumsName(); name != "" {
-			n += int64(len(entries[i].Digest.Encoded()) + len("  ") + len(name) + len("\n"))
-		}
+		n += int64(len(entries[i].sumsLine()))
 	}
 	return n
 }

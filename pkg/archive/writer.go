@@ -151,24 +151,16 @@ func (w *Writer) Sequence() int { return w.set.Sequence }
 
 // makeSlots makes a slot for every content.
 func (w *Writer) makeSlots() {
-	n := 0
-	for i := range w.set.Volumes {
-		n += len(w.set.Volumes[i].Entries)
-	}
-	w.slots = make([]slot, 0, n)
+	w.slots = make([]slot, 0, w.set.entries())
 	w.furtherParts = map[digest.Digest][]target{}
-	for i := range w.set.Volumes {
-		v := &w.set.Volumes[i]
-		for j := range v.Entries {
-			e := &v.Entries[j]
-			at := target{int32(i), e} // maxVolumes is far below
-			switch {
-			case e.isFirst():
-				w.slots = append(w.slots, slot{target: at})
-				w.remaining += e.length()
-			case e.Part != nil:
-				w.furtherParts[e.Digest] = append(w.furtherParts[e.Digest], at)
-			}
+	for i, e := range w.set.all() {
+		at := target{int32(i), e} // maxVolumes is far below
+		switch {
+		case e.isFirst():
+			w.slots = append(w.slots, slot{target: at})
+			w.remaining += e.length()
+		case e.Part != nil:
+			w.furtherParts[e.Digest] = append(w.furtherParts[e.Digest], at)
 		}
 	}
 	slices.SortFunc(w.slots, func(a, b slot) int { return strings.Compare(string(a.entry.Digest), string(b.entry.Digest)) })
@@ -221,19 +213,13 @@ func (w *Writer) unwritten() string {
 	defer w.mu.Unlock()
 	var names []string
 	n := 0
-	for _, v := range w.set.Volumes {
-		for i := range v.Entries {
-			e := &v.Entries[i]
-			if !e.isFirst() || w.slot(e.Digest).done {
-				continue
-			}
-			if n++; n <= 5 {
-				names = append(names, e.Digest.String())
-			}
+	for _, e := range w.set.all() {
+		if !e.isFirst() || w.slot(e.Digest).done {
+			continue
 		}
-	}
-	if n == 0 {
-		return ""
+		if n++; n <= 5 {
+			names = append(names, e.Digest.String())
+		}
 	}
 	if n > len(names) {
 		names = append(names, fmt.Sprintf("and %d more", n-len(names)))

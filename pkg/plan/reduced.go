@@ -31,59 +31,25 @@ type Reduced struct {
 // images that only excluded packages of these catalogs name. manifests and blobs are the content of
 // the new catalog images, sorted by digest; notes are added to those of the plan.
 func (p *Plan) Replace(catalogs []Catalog, manifests []Manifest, blobs []Blob, notes []string) (*Plan, error) {
-	rebuilt := map[string]Catalog{}
 	excluded := map[Reason]bool{} // catalog and package
+	notes = slices.Clone(notes)
 	for _, c := range catalogs {
-		rebuilt[c.Name()] = c
 		for _, x := range c.Excluded {
 			excluded[Reason{Catalog: c.Name(), Package: x.Package}] = true
 		}
-	}
-	remaining := func(all []Reason) []Reason {
-		return slices.DeleteFunc(slices.Clone(all), func(r Reason) bool { return excluded[Reason{Catalog: r.Catalog, Package: r.Package}] })
-	}
-	q := *p
-	q.Catalogs = slices.Clone(p.Catalogs)
-	for i, c := range q.Catalogs {
-		if n, ok := rebuilt[c.Name()]; ok {
-			q.Catalogs[i] = n
+		if p.signed(c.Name()) {
+			notes = append(notes, fmt.Sprintf("catalog %s was built again: the signatures and other referrers of the original do not cover it and are left out", c.Name()))
 		}
 	}
-	content, err := (&Plan{Manifests: manifests, Blobs: blobs}).Contents()
+	q, err := p.Remove(Removal{
+		Selects:  func(_ *Image, r *Reason) bool { return excluded[Reason{Catalog: r.Catalog, Package: r.Package}] },
+		Catalogs: catalogs, Manifests: manifests, Blobs: blobs, Notes: notes,
+	})
 	if err != nil {
 		return nil, err
 	}
-	q.Images, q.Missing = []Image{}, nil
-	for _, img := range p.Images {
-		reasons := remaining(img.Reasons)
-		if len(reasons) == 0 && len(img.Reasons) > 0 {
-			continue
-		}
-		img.Reasons = reasons
-		if c, ok := rebuilt[img.Catalog]; ok && img.Kind == CatalogImage {
-			img.Digest, img.Tags = c.Digest, []string{c.Tag}
-			if img.Size, err = content.size(c.Digest); err != nil {
-				return nil, err
-			}
-		}
-		q.Images = append(q.Images, img)
-	}
-	for _, m := range p.Missing {
-		if m.Reasons = remaining(m.Reasons); len(m.Reasons) > 0 {
-			q.Missing = append(q.Missing, m)
-		}
-	}
-	q.Notes = append(slices.Clone(p.Notes), notes...)
-	q.unblock(func(b Blocker) bool { return excluded[Reason{Catalog: b.Catalog, Package: b.Package}] })
-	q.Notes = slices.Compact(slices.Sorted(slices.Values(q.Notes)))
-	slices.SortFunc(q.Images, CompareImages)
-	for i := range q.Catalogs {
-		if c, ok := rebuilt[q.Catalogs[i].Name()]; ok && p.signed(c.Name()) {
-			q.Notes = append(q.Notes, fmt.Sprintf("catalog %s was built again: the signatures and other referrers of the original do not cover it and are left out", c.Name()))
-		}
-	}
-	slices.Sort(q.Notes)
-	return &q, q.gatherOwned(union(p.Manifests, manifests, Manifest.digest), union(p.Blobs, blobs, Blob.digest))
+	q.Blocked = p.Blocked
+	return q, nil
 }
 
 // signed reports whether the plan has signatures or other referrers of the image of a catalog.

@@ -22,7 +22,6 @@ type Removal struct {
 
 // Remove returns the plan without what is removed.
 func (p *Plan) Remove(r Removal) (*Plan, error) {
-	q := *p
 	rest := func(img *Image, all []Reason) []Reason {
 		return slices.DeleteFunc(slices.Clone(all), func(b Reason) bool { return r.Selects(img, &b) })
 	}
@@ -34,11 +33,7 @@ func (p *Plan) Remove(r Removal) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.Images = []Image{}
-	catalogs, releases := map[string]bool{}, map[string]bool{}
-	type at struct{ source, repository string }
-	kept := map[at]bool{}
-	q.GraphData = nil
+	images := []Image{}
 	for i := range p.Images {
 		img := p.Images[i]
 		reasons := rest(&img, img.Reasons)
@@ -47,39 +42,21 @@ func (p *Plan) Remove(r Removal) (*Plan, error) {
 		}
 		keepKind(&img, reasons)
 		img.Reasons = reasons
-		switch what, _ := img.Publishable(); {
-		case what.Catalog != "":
-			catalogs[what.Catalog] = true
-			if c := rebuilt[what.Catalog]; c != nil {
-				img.Digest, img.Tags = c.Digest, []string{c.Tag}
-				if img.Size, err = content.size(c.Digest); err != nil {
-					return nil, err
-				}
+		if c := rebuilt[img.Catalog]; c != nil && img.Kind == CatalogImage {
+			img.Digest, img.Tags = c.Digest, []string{c.Tag}
+			if img.Size, err = content.size(c.Digest); err != nil {
+				return nil, err
 			}
-		case what.Release != "":
-			releases[what.Release] = true
-		case img.Kind == GraphImage:
-			q.GraphData = p.GraphData
 		}
-		kept[at{img.Source, img.Repository}] = true
-		q.Images = append(q.Images, img)
+		images = append(images, img)
 	}
-	slices.SortFunc(q.Images, CompareImages)
-	q.Catalogs = nil
-	for _, c := range p.Catalogs {
+	slices.SortFunc(images, CompareImages)
+	q := p.having(images)
+	for i, c := range q.Catalogs {
 		if n := rebuilt[c.Name()]; n != nil {
-			c = *n
-		}
-		if catalogs[c.Name()] {
-			q.Catalogs = append(q.Catalogs, c)
+			q.Catalogs[i] = *n
 		}
 	}
-	q.Releases = slices.DeleteFunc(slices.Clone(p.Releases), func(r Release) bool { return !releases[r.Name()] })
-	q.Updates = slices.DeleteFunc(slices.Clone(p.Updates), func(u UpdatePath) bool {
-		return slices.ContainsFunc(u.Versions(), func(v string) bool { return !releases[release.Name(v, u.Arch)] })
-	})
-	q.Charts = slices.DeleteFunc(slices.Clone(p.Charts), func(c Chart) bool { return !kept[at{c.Source, c.Repository}] })
-	q.Files = slices.DeleteFunc(slices.Clone(p.Files), func(f File) bool { return !kept[at{f.Source, f.Repository}] })
 	q.Missing, q.Blocked = nil, nil
 	for _, m := range p.Missing {
 		if m.Reasons = rest(&Image{Source: m.Source, Kind: m.Kind}, m.Reasons); len(m.Reasons) > 0 {
@@ -94,7 +71,38 @@ func (p *Plan) Remove(r Removal) (*Plan, error) {
 	q.Notes = append(slices.Clone(p.Notes), r.Notes...)
 	q.unblock(func(b Blocker) bool { return !q.hasPackage(b.Catalog, b.Package) })
 	q.Notes = slices.Compact(slices.Sorted(slices.Values(q.Notes)))
-	return &q, q.gatherOwned(union(p.Manifests, r.Manifests, Manifest.digest), union(p.Blobs, r.Blobs, Blob.digest))
+	return q, q.gatherOwned(union(p.Manifests, r.Manifests, Manifest.digest), union(p.Blobs, r.Blobs, Blob.digest))
+}
+
+// having returns the plan with other images. Catalogs, releases, charts, files and graph data stay if their own images do,
+// and updates if all of their releases do.
+func (p *Plan) having(images []Image) *Plan {
+	q := *p
+	q.Images, q.Catalogs, q.GraphData = images, nil, nil
+	type at struct{ source, repository string }
+	kept, published := map[at]bool{}, map[Publishable]bool{}
+	for i := range images {
+		img := &images[i]
+		kept[at{img.Source, img.Repository}] = true
+		what, _ := img.Publishable()
+		published[what] = true
+		if img.Kind == GraphImage {
+			q.GraphData = p.GraphData
+		}
+	}
+	for _, c := range p.Catalogs {
+		if published[Publishable{Catalog: c.Name()}] {
+			q.Catalogs = append(q.Catalogs, c)
+		}
+	}
+	lost := func(release string) bool { return !published[Publishable{Release: release}] }
+	q.Releases = slices.DeleteFunc(slices.Clone(p.Releases), func(r Release) bool { return lost(r.Name()) })
+	q.Updates = slices.DeleteFunc(slices.Clone(p.Updates), func(u UpdatePath) bool {
+		return slices.ContainsFunc(u.Versions(), func(v string) bool { return lost(release.Name(v, u.Arch)) })
+	})
+	q.Charts = slices.DeleteFunc(slices.Clone(p.Charts), func(c Chart) bool { return !kept[at{c.Source, c.Repository}] })
+	q.Files = slices.DeleteFunc(slices.Clone(p.Files), func(f File) bool { return !kept[at{f.Source, f.Repository}] })
+	return &q
 }
 
 // keepKind makes a catalog, release or graph that is removed an ordinary image, if other reasons for it remain.

@@ -62,21 +62,18 @@ func (p *Plan) BeforeLast() (*Plan, error) {
 
 // onlyWhere returns the plan of some images, with their charts and files.
 func (p *Plan) onlyWhere(keep func(i int) bool) (*Plan, error) {
-	type name struct{ source, repository string }
 	var images []Image
-	kept := map[name]bool{}
 	for i := range p.Images {
 		if keep(i) {
 			images = append(images, p.Images[i])
-			kept[name{p.Images[i].Source, p.Images[i].Repository}] = true
 		}
 	}
 	q, err := p.OnlyImages(images)
 	if err != nil {
 		return nil, err
 	}
-	q.Charts = slices.DeleteFunc(slices.Clone(p.Charts), func(c Chart) bool { return !kept[name{c.Source, c.Repository}] })
-	q.Files = slices.DeleteFunc(slices.Clone(p.Files), func(f File) bool { return !kept[name{f.Source, f.Repository}] })
+	kept := p.having(q.Images)
+	q.Charts, q.Files = kept.Charts, kept.Files
 	return q, q.Check()
 }
 

@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"github.com/opencontainers/go-digest"
-
-	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
 // A FailedImage is an image of a plan that could not be copied to its repository, and the error.
@@ -23,42 +21,18 @@ func (p *Plan) Without(lost []FailedImage) (*Plan, error) {
 	for _, l := range lost {
 		reasons[failedKey{l.Source, l.Repository}] = l.Err
 	}
-	q := *p
-	q.Images, q.Missing, q.Catalogs = []Image{}, slices.Clone(p.Missing), nil
-	removed := map[Publishable]bool{}
+	images, missing := []Image{}, slices.Clone(p.Missing)
 	for _, img := range p.Images {
-		err, isLost := reasons[failedKey{img.Source, img.Repository}]
-		if !isLost {
-			q.Images = append(q.Images, img)
-			continue
-		}
-		if w, ok := img.Publishable(); ok {
-			removed[w] = true
-		}
-		if img.Kind == GraphImage {
-			q.GraphData = nil
-		}
-		q.Missing = append(q.Missing, NewMissing(img.Source, img.Kind, err, img.Reasons))
-	}
-	for _, c := range p.Catalogs {
-		if !removed[Publishable{Catalog: c.Name()}] {
-			q.Catalogs = append(q.Catalogs, c)
+		if err, isLost := reasons[failedKey{img.Source, img.Repository}]; isLost {
+			missing = append(missing, NewMissing(img.Source, img.Kind, err, img.Reasons))
+		} else {
+			images = append(images, img)
 		}
 	}
-	q.Releases = slices.DeleteFunc(slices.Clone(p.Releases), func(r Release) bool { return removed[Publishable{Release: r.Name()}] })
-	q.Updates = slices.DeleteFunc(slices.Clone(p.Updates), func(u UpdatePath) bool {
-		return slices.ContainsFunc(u.Versions(), func(v string) bool { return removed[Publishable{Release: release.Name(v, u.Arch)}] })
-	})
-	q.Charts = slices.DeleteFunc(slices.Clone(p.Charts), func(c Chart) bool {
-		_, lost := reasons[failedKey{c.Source, c.Repository}]
-		return lost
-	})
-	q.Files = slices.DeleteFunc(slices.Clone(p.Files), func(f File) bool {
-		_, lost := reasons[failedKey{f.Source, f.Repository}]
-		return lost
-	})
-	q.unblock(func(b Blocker) bool { return removed[Publishable{Catalog: b.Catalog}] })
-	return &q, q.gatherOwned(p.Manifests, p.Blobs)
+	q := p.having(images)
+	q.Missing = missing
+	q.unblock(func(b Blocker) bool { return !q.Has(Publishable{Catalog: b.Catalog}) })
+	return q, q.gatherOwned(p.Manifests, p.Blobs)
 }
 
 // gatherOwned is gather without what belongs to images that are not in the plan.

@@ -52,12 +52,7 @@ func AnnounceRun(ctx context.Context, s *workspace.Session, t *RegistryDestinati
 		Announce(ctx, s, t, p, nil)
 		return
 	}
-	current := &own.Revision
-	// Another workspace may have recorded runs that began no revision.
-	if last, err := setrecord.Last(ctx, t.ImageSets(), p.Name); err == nil && last.Tag() == current.Tag() {
-		current = last
-	}
-	Announce(ctx, s, t, p, current)
+	Announce(ctx, s, t, p, own.lastRun(ctx, t))
 }
 
 // AnnounceShard is announce for the plan that a shard is a part of.

@@ -33,6 +33,14 @@ type RecordedSet struct {
 	elsewhere bool
 }
 
+// lastRun returns the last run of the current revision: another workspace may have recorded runs that began none.
+func (r RecordedSet) lastRun(ctx context.Context, t *RegistryDestination) *setrecord.Revision {
+	if last, err := setrecord.Last(ctx, t.ImageSets(), r.Name); err == nil && last.Tag() == r.Tag() {
+		return last
+	}
+	return &r.Revision
+}
+
 // RecordedSets returns the image sets that the mirror itself had records of when it was last asked, by name.
 func RecordedSets(s *workspace.Session, t *RegistryDestination) (map[string]RecordedSet, error) {
 	saved, err := s.RecordedSets(t.Key())
@@ -214,11 +222,7 @@ func RecordRun(ctx context.Context, s *workspace.Session, t *RegistryDestination
 	var before *setrecord.Revision
 	own, known := t.Recorded[run.Name]
 	if known {
-		before = &own.Revision
-		// Another workspace may have recorded runs that began no revision. Prune finds their manifests through this one.
-		if last, err := setrecord.Last(ctx, repository, run.Name); err == nil && last.Tag() == before.Tag() {
-			before = last
-		}
+		before = own.lastRun(ctx, t) // Prune finds the manifests of the runs before through this one.
 		if before.Host != run.Host && before.Configuration != run.Configuration && before.Configuration != "" && run.Configuration != "" {
 			s.Env.Noticef("the image set %q was last mirrored by %s from another configuration; if both are in use, set Options.Name to another name in one of them", run.Name, Owner(before))
 		}

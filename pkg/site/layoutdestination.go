@@ -1,10 +1,10 @@
 package site
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -105,11 +105,11 @@ func CheckLayoutSpace(source image.Reader, p *plan.Plan, dir string) error {
 	if err != nil {
 		return err
 	}
-	var index counter
+	var index bytes.Buffer
 	if err := layout.WriteIndex(&index, names); err != nil {
 		return err
 	}
-	return space.Check(dir, needed+blocks(int64(index))+block) // oci-layout
+	return space.Check(dir, needed+blocks(int64(index.Len()))+block) // oci-layout
 }
 
 // blocks returns the disk space of a file with this size.
@@ -124,14 +124,4 @@ func layoutFull(err error, source image.Reader, p *plan.Plan, dir string) error 
 		return full
 	}
 	return err // there is enough space by now, or another disk is full
-}
-
-// A counter counts the bytes that are written to it.
-type counter int64
-
-var _ io.Writer = (*counter)(nil)
-
-func (c *counter) Write(p []byte) (int, error) {
-	*c += counter(len(p))
-	return len(p), nil
 }

@@ -7,16 +7,29 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
+	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
 // MirroredPlans returns the plans with platform releases that were copied to a mirror from the
 // workspace in a folder, sorted by name.
 func MirroredPlans(e *env.Env, folder string, t *RegistryDestination) ([]*plan.Plan, error) {
+	plans, err := readPlans(e, folder, t, func(r *state.Record) bool { return len(r.Releases) > 0 }, func(name string, err error) error {
+		return env.InputHint("set Options.Plan to it", "the workspace no longer has the plan %[2]s that was mirrored to %[1]s: %[3]w", t, name, err)
+	})
+	if err == nil && len(plans) == 0 {
+		err = env.InputHint("set Options.Config, Options.Plan, Options.From and Options.To, or the Options.Workspace that was used for mirroring",
+			"the updates to check are unknown: the workspace has no releases that were mirrored to %s", t)
+	}
+	return plans, err
+}
+
+// readPlans returns the plans of the image sets of a mirror with some records, sorted by name. gone is called for a plan
+// that the workspace no longer has; without an error, it is left out.
+func readPlans(e *env.Env, folder string, t *RegistryDestination, of func(*state.Record) bool, gone func(name string, err error) error) ([]*plan.Plan, error) {
 	s, err := workspace.OpenSession(e, env.WorkspaceDir(folder))
 	if err != nil {
 		return nil, err
@@ -27,24 +40,21 @@ func MirroredPlans(e *env.Env, folder string, t *RegistryDestination) ([]*plan.P
 		return nil, err
 	}
 	var plans []*plan.Plan
-	for name, r := range records {
-		if len(r.Releases) == 0 {
+	for _, name := range slices.Sorted(maps.Keys(records)) {
+		if r := records[name]; !of(&r) {
 			continue
 		}
 		p, err := mirroredPlan(s, t, name)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, env.InputHint("set Options.Plan to it", "the workspace no longer has the plan %[2]s that was mirrored to %[1]s: %[3]w", t, name, err)
+			err = gone(name, err)
 		}
 		if err != nil {
 			return nil, err
 		}
-		plans = append(plans, p)
+		if p != nil {
+			plans = append(plans, p)
+		}
 	}
-	if len(plans) == 0 {
-		return nil, env.InputHint("set Options.Config, Options.Plan, Options.From and Options.To, or the Options.Workspace that was used for mirroring",
-			"the updates to check are unknown: the workspace has no releases that were mirrored to %s", t)
-	}
-	slices.SortFunc(plans, func(a, b *plan.Plan) int { return strings.Compare(a.Name, b.Name) })
 	return plans, nil
 }
 
@@ -71,26 +81,8 @@ func PlansOf(e *env.Env, folder string, t *RegistryDestination) ([]*plan.Plan, e
 	if _, err := os.Stat(env.WorkspaceDir(folder)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // and none is made
 	}
-	s, err := workspace.OpenSession(e, env.WorkspaceDir(folder))
-	if err != nil {
-		return nil, err
-	}
-	defer s.Release()
-	_, records, err := Records(s, t, "")
-	if err != nil {
-		return nil, err
-	}
-	var plans []*plan.Plan
-	for _, name := range slices.Sorted(maps.Keys(records)) {
-		p, err := mirroredPlan(s, t, name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			e.Warnf("the workspace no longer has the plan %s that was mirrored to %s, so its content is not included", name, t)
-		case err != nil:
-			return nil, err
-		default:
-			plans = append(plans, p)
-		}
-	}
-	return plans, nil
+	return readPlans(e, folder, t, func(*state.Record) bool { return true }, func(name string, _ error) error {
+		e.Warnf("the workspace no longer has the plan %s that was mirrored to %s, so its content is not included", name, t)
+		return nil
+	})
 }

@@ -1,9 +1,6 @@
 package state
 
 import (
-	"errors"
-	"os"
-
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -53,29 +50,10 @@ func (w *Workspace) Clusters(name string) (*Clusters, error) {
 
 // SaveClusters saves what clusters run according to a run of an image set. Nil removes it.
 func (w *Workspace) SaveClusters(name string, c *Clusters) error {
-	all, err := readMap[*Clusters](w, clustersFile, damagedClusters)
-	if err != nil {
-		return err
-	}
-	switch {
-	case c != nil:
-		all[name] = c
-	case all[name] == nil:
-		return nil
-	default:
-		delete(all, name)
-	}
-	return w.saveJSON(clustersFile, all)
+	return setInMap(w, clustersFile, damagedClusters, name, c)
 }
 
 // ReadClusters is Clusters without locking the workspace in dir, which need not exist.
-func ReadClusters(dir, name string) (c *Clusters, err error) {
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	err = readUnlocked(dir, func(w *Workspace) (err error) {
-		c, err = w.Clusters(name)
-		return err
-	})
-	return c, err
+func ReadClusters(dir, name string) (*Clusters, error) {
+	return readIfExists(dir, func(w *Workspace) (*Clusters, error) { return w.Clusters(name) })
 }

@@ -4,23 +4,16 @@ package state
 // machines and contain no paths, so the workspace keeps them.
 const configurations = "configurations.json"
 
+const damagedConfigurations = "if it is damaged, remove it; it only distinguishes configurations of the same name"
+
 // Configuration returns the path of the configuration that the image set was last planned from, or
 // "" if it is unknown.
 func (w *Workspace) Configuration(name string) (path string, err error) {
-	all, err := w.configurations()
+	all, err := readMap[string](w, configurations, damagedConfigurations)
 	return all[name], err
 }
 
 // SaveConfiguration saves the path of the configuration of an image set.
 func (w *Workspace) SaveConfiguration(name, path string) error {
-	all, err := w.configurations()
-	if err != nil {
-		return err
-	}
-	all[name] = path
-	return w.saveJSON(configurations, all)
-}
-
-func (w *Workspace) configurations() (map[string]string, error) {
-	return readMap[string](w, configurations, "if it is damaged, remove it; it only distinguishes configurations of the same name")
+	return setInMap(w, configurations, damagedConfigurations, name, path)
 }

@@ -61,7 +61,7 @@ func Abandoned(before, now Record) []string {
 	var sources []string
 	for _, b := range before.Catalogs {
 		if slices.ContainsFunc(now.Catalogs, func(n resources.Catalog) bool {
-			return n.Mirror.Name() == b.Mirror.Name() || repositoryOf(n.Source) == repositoryOf(b.Source)
+			return n.Mirror.Name() == b.Mirror.Name() || RepositoryOf(n.Source) == RepositoryOf(b.Source)
 		}) {
 			return nil
 		}
@@ -70,8 +70,8 @@ func Abandoned(before, now Record) []string {
 	return sources
 }
 
-// repositoryOf returns a source without tag and digest.
-func repositoryOf(source string) string {
+// RepositoryOf returns a source without tag and digest.
+func RepositoryOf(source string) string {
 	ref, err := reference.Parse(source)
 	if err != nil {
 		return source // oci:// or dir://

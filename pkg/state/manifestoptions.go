@@ -3,6 +3,8 @@ package state
 // manifestFile has the options of each mirror's manifests.
 const manifestFile = "manifests.json"
 
+const damagedManifestOptions = "remove it; the next run writes it again, and needs Options.For and Options.ICSP again if they were set"
+
 // ManifestOptions are how the manifests for a mirror were last written.
 type ManifestOptions struct {
 	// For is the resources.Target as the user gave it; "" if it is derived from the content.
@@ -28,18 +30,10 @@ func (w *Workspace) ManifestOptions(mirror string) (ManifestOptions, error) {
 
 // SaveManifestOptions saves how the manifests for a mirror were written.
 func (w *Workspace) SaveManifestOptions(mirror string, o ManifestOptions) error {
-	all, err := w.AllManifestOptions()
-	if err != nil {
-		return err
-	}
-	if all[mirror] == o {
-		return nil
-	}
-	all[mirror] = o
-	return w.saveJSON(manifestFile, all)
+	return setInMap(w, manifestFile, damagedManifestOptions, mirror, o)
 }
 
 // AllManifestOptions returns the options of all mirrors, by mirror.
 func (w *Workspace) AllManifestOptions() (map[string]ManifestOptions, error) {
-	return readMap[ManifestOptions](w, manifestFile, "remove it; the next run writes it again, and needs Options.For and Options.ICSP again if they were set")
+	return readMap[ManifestOptions](w, manifestFile, damagedManifestOptions)
 }

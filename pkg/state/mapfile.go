@@ -39,6 +39,19 @@ func damaged(err error, hint string) error {
 	return advice.Wrap(advice.Failure, err, hintFor(err, hint))
 }
 
+// setInMap sets a value in a state file with a JSON object, and removes the zero value.
+func setInMap[T comparable](w *Workspace, name, hint, key string, value T) error {
+	all, err := readMap[T](w, name, hint)
+	zero := *new(T)
+	if err != nil || value == zero && all[key] == zero {
+		return err
+	}
+	if all[key] = value; value == zero {
+		delete(all, key)
+	}
+	return w.saveJSON(name, all)
+}
+
 // readMap reads a state file with a JSON object. One that does not exist is empty. hint says what to do if it
 // is damaged.
 func readMap[T any](w *Workspace, name, hint string) (map[string]T, error) {

@@ -2,9 +2,7 @@ package state
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
-	"os"
 )
 
 // recordedFile says which records the mirrors themselves have.
@@ -33,15 +31,8 @@ func (w *Workspace) RecordedSets(mirror string) (map[string]RecordedSet, error) 
 }
 
 // ReadRecordedSets is RecordedSets without locking the workspace in dir.
-func ReadRecordedSets(dir, mirror string) (sets map[string]RecordedSet, err error) {
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	err = readUnlocked(dir, func(w *Workspace) (err error) {
-		sets, err = w.RecordedSets(mirror)
-		return err
-	})
-	return sets, err
+func ReadRecordedSets(dir, mirror string) (map[string]RecordedSet, error) {
+	return readIfExists(dir, func(w *Workspace) (map[string]RecordedSet, error) { return w.RecordedSets(mirror) })
 }
 
 // SaveRecordedSets saves which image sets a mirror itself has records of.

@@ -32,15 +32,20 @@ func (w *Workspace) Records(mirror string) (map[string]Record, error) {
 
 // CatalogNames returns the names that catalogs have in the cluster resources of all mirrors that the
 // workspace in dir knows. It does not lock the workspace, which need not exist.
-func CatalogNames(dir string) (names []resources.CatalogName, err error) {
+func CatalogNames(dir string) ([]resources.CatalogName, error) {
+	return readIfExists(dir, (*Workspace).catalogNames)
+}
+
+// readIfExists is readUnlocked for a workspace that need not exist.
+func readIfExists[T any](dir string, read func(*Workspace) (T, error)) (value T, err error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+		return value, nil
 	}
 	err = readUnlocked(dir, func(w *Workspace) (err error) {
-		names, err = w.catalogNames()
+		value, err = read(w)
 		return err
 	})
-	return names, err
+	return value, err
 }
 
 // readUnlocked reads from the workspace in dir without locking it. A run may replace a file and its

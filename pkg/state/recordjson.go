@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
@@ -24,28 +25,35 @@ func (r *Record) Write(w io.Writer) error {
 		}
 	}
 	_, _ = out.WriteString("]")
-	type field struct {
-		name  string
-		value any
-	}
-	rest := []field{{"catalogs", r.Catalogs}, {"releases", r.Releases}, {"graphData", r.GraphData}, {"updates", r.Updates}, {"selections", r.Selections}, {"names", nonNil(r.Names)}, {"turn", r.Runs}}
-	if len(r.ImagePolicies) > 0 {
-		rest = append(rest, field{"imagePolicies", r.ImagePolicies})
-	}
-	if r.Format != "" {
-		rest = append(rest, field{"format", r.Format})
-	}
-	if r.Clusters != nil {
-		rest = append(rest, field{"clusters", r.Clusters})
-	}
-	for _, field := range rest {
-		_, _ = out.WriteString(", \"" + field.name + "\": ")
-		if err := enc.Encode(field.value); err != nil {
+	rest := *r
+	rest.Names = append([]resources.CatalogName{}, r.Names...) // not null
+	for _, f := range rest.fields() {
+		if f.omit {
+			continue
+		}
+		_, _ = out.WriteString(", \"" + f.name + "\": ")
+		if err := enc.Encode(f.value); err != nil {
 			return fmt.Errorf("writing the record of the mirror: %w", err)
 		}
 	}
 	_, _ = out.WriteString("}")
 	return out.Flush()
+}
+
+// A recordField is a field of a record, as it is read and written; omit leaves it out.
+type recordField struct {
+	name  string
+	value any // a pointer
+	omit  bool
+}
+
+// fields returns the fields besides the images.
+func (r *Record) fields() []recordField {
+	return []recordField{
+		{"catalogs", &r.Catalogs, false}, {"releases", &r.Releases, false}, {"graphData", &r.GraphData, false}, {"updates", &r.Updates, false},
+		{"selections", &r.Selections, false}, {"names", &r.Names, false}, {"turn", &r.Runs, false},
+		{"imagePolicies", &r.ImagePolicies, len(r.ImagePolicies) == 0}, {"format", &r.Format, r.Format == ""}, {"clusters", &r.Clusters, r.Clusters == nil},
+	}
 }
 
 // readRecord reads a record from the next value of dec, one image at a time. It ignores unknown
@@ -55,37 +63,20 @@ func readRecord(dec *json.Decoder) (Record, error) {
 	if err := expect(dec, '{'); err != nil {
 		return r, err
 	}
+	fields := r.fields()
 	for dec.More() {
 		name, err := dec.Token()
 		if err != nil {
 			return r, err
 		}
-		var unknown json.RawMessage
-		switch name {
-		case "images":
+		var to any = &json.RawMessage{} // unknown
+		if i := slices.IndexFunc(fields, func(f recordField) bool { return f.name == name }); i >= 0 {
+			to = fields[i].value
+		}
+		if name == "images" {
 			err = r.readImages(dec)
-		case "catalogs":
-			err = dec.Decode(&r.Catalogs)
-		case "releases":
-			err = dec.Decode(&r.Releases)
-		case "graphData":
-			err = dec.Decode(&r.GraphData)
-		case "updates":
-			err = dec.Decode(&r.Updates)
-		case "selections":
-			err = dec.Decode(&r.Selections)
-		case "names":
-			err = dec.Decode(&r.Names)
-		case "imagePolicies":
-			err = dec.Decode(&r.ImagePolicies)
-		case "format":
-			err = dec.Decode(&r.Format)
-		case "clusters":
-			err = dec.Decode(&r.Clusters)
-		case "turn":
-			err = dec.Decode(&r.Runs)
-		default:
-			err = dec.Decode(&unknown)
+		} else {
+			err = dec.Decode(to)
 		}
 		if err != nil {
 			return r, err
@@ -104,14 +95,6 @@ func (r *Record) nameAsBefore() {
 			r.Names = append(r.Names, n)
 		}
 	}
-}
-
-// nonNil returns a list that is not null in JSON.
-func nonNil[E any](list []E) []E {
-	if list == nil {
-		return []E{}
-	}
-	return list
 }
 
 func (r *Record) readImages(dec *json.Decoder) error {

@@ -13,39 +13,30 @@ import (
 // Rehost changes where a mirror is: its registry and the prefix of its repositories. Lists that the record
 // shares with another one do not change.
 func (r *Record) Rehost(host, prefix, newHost, newPrefix string) error {
-	move := func(ref *reference.Reference) error {
+	r.Images, r.Catalogs, r.Releases = slices.Clone(r.Images), slices.Clone(r.Catalogs), slices.Clone(r.Releases)
+	var refs []*reference.Reference
+	for i := range r.Images {
+		if r.Images[i].Mirror.Host != "" {
+			refs = append(refs, &r.Images[i].Mirror)
+		}
+	}
+	for i := range r.Catalogs {
+		refs = append(refs, &r.Catalogs[i].Mirror)
+	}
+	for i := range r.Releases {
+		refs = append(refs, &r.Releases[i].Mirror)
+	}
+	if r.GraphData != nil && r.GraphData.Host != "" {
+		graph := *r.GraphData
+		r.GraphData = &graph
+		refs = append(refs, &graph)
+	}
+	for _, ref := range refs {
 		rest, ok := strings.CutPrefix("/"+ref.Path, strings.TrimSuffix("/"+prefix, "/")+"/")
 		if ref.Host != host || !ok {
 			return fmt.Errorf("%s is not below %s", ref, strings.TrimSuffix(host+"/"+prefix, "/"))
 		}
 		ref.Host, ref.Path = newHost, strings.TrimPrefix(newPrefix+"/"+rest, "/")
-		return nil
-	}
-	r.Images, r.Catalogs, r.Releases = slices.Clone(r.Images), slices.Clone(r.Catalogs), slices.Clone(r.Releases)
-	for i := range r.Images {
-		if r.Images[i].Mirror.Host == "" {
-			continue
-		}
-		if err := move(&r.Images[i].Mirror); err != nil {
-			return err
-		}
-	}
-	for i := range r.Catalogs {
-		if err := move(&r.Catalogs[i].Mirror); err != nil {
-			return err
-		}
-	}
-	for i := range r.Releases {
-		if err := move(&r.Releases[i].Mirror); err != nil {
-			return err
-		}
-	}
-	if r.GraphData != nil && r.GraphData.Host != "" {
-		graph := *r.GraphData
-		if err := move(&graph); err != nil {
-			return err
-		}
-		r.GraphData = &graph
 	}
 	moveText := func(s string) string { // a place is no reference if its catalog has no mirror
 		if rest, ok := strings.CutPrefix(s, strings.TrimSuffix(host+"/"+prefix, "/")+"/"); ok {

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -280,10 +281,7 @@ func gonePackages(p *plan.Plan, mirrored []installed.Operator) []string {
 
 // runningName returns the bundle of an operator, or else the package and version.
 func runningName(o installed.Operator) string {
-	if o.Bundle != "" {
-		return o.Bundle
-	}
-	return o.Package + " " + o.Version
+	return cmp.Or(o.Bundle, o.Package+" "+o.Version)
 }
 
 // RefuseOlder returns a *ReplacedError if a catalog is older than the one that it replaces.

@@ -23,6 +23,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/sqlite"
+	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
 // A publishedCatalog is the catalog that a destination has under the name of a new one.
@@ -78,17 +79,8 @@ func otherSource(s *workspace.Session, t *site.RegistryDestination, p *plan.Plan
 		known = append(known, o.Catalogs...)
 	}
 	return slices.ContainsFunc(known, func(k resources.Catalog) bool {
-		return k.Mirror.Name() == ref.Name() && k.Mirror.Tag == ref.Tag && sourceName(k.Source) != sourceName(c.Source)
+		return k.Mirror.Name() == ref.Name() && k.Mirror.Tag == ref.Tag && state.RepositoryOf(k.Source) != state.RepositoryOf(c.Source)
 	}), nil
-}
-
-// sourceName returns a source without tag and digest.
-func sourceName(source string) string {
-	ref, err := reference.Parse(source)
-	if err != nil {
-		return source // oci:// or dir://
-	}
-	return ref.Name()
 }
 
 // compareWith compares a catalog of the plan with the graph of the published one.

@@ -1,9 +1,11 @@
 package planning
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -60,21 +62,13 @@ func FirstNames(all []state.ClusterOperator) string {
 	const most = 3
 	var names []string
 	for _, o := range all[:min(len(all), most)] {
-		names = append(names, operatorName(o))
+		names = append(names, cmp.Or(o.Bundle, o.Package+" "+o.Version))
 	}
 	text := strings.Join(names, ", ")
 	if more := len(all) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
-}
-
-// operatorName returns the bundle of an operator, or else the package and version.
-func operatorName(o state.ClusterOperator) string {
-	if o.Bundle != "" {
-		return o.Bundle
-	}
-	return o.Package + " " + o.Version
 }
 
 // recordedClusters returns what clusters run according to the last run of an image set, nil if it is unknown.
@@ -100,12 +94,7 @@ func readClusters(ctx context.Context, s *workspace.Session, t site.Destination,
 
 // plannedClusters returns what the last plan of the workspace says about clusters, nil if it has none.
 func plannedClusters(s *workspace.Session, name string) (*state.Clusters, error) {
-	text, err := s.OpenPlan(name)
-	var p *plan.Plan
-	if err == nil {
-		p, err = plan.Read(text)
-		err = errors.Join(err, text.Close())
-	}
+	p, err := readAndClose(s.OpenPlan(name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -114,6 +103,15 @@ func plannedClusters(s *workspace.Session, name string) (*state.Clusters, error)
 		return nil, nil
 	}
 	return clustersOf(p, nil)
+}
+
+// readAndClose reads the plan in a file that was opened, or returns the error of that.
+func readAndClose(text io.ReadCloser, err error) (*plan.Plan, error) {
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.Read(text)
+	return p, errors.Join(err, text.Close())
 }
 
 // clustersAt returns what the record of the mirror says about clusters, or else the plan of the current revision; nil if it
@@ -137,12 +135,7 @@ func clustersAt(ctx context.Context, s *workspace.Session, t *site.RegistryDesti
 	if !ok || !connected {
 		return nil, nil
 	}
-	text, err := setrecord.OpenPlan(ctx, t.ImageSets(), &set.Revision)
-	var p *plan.Plan
-	if err == nil {
-		p, err = plan.Read(text)
-		err = errors.Join(err, text.Close())
-	}
+	p, err := readAndClose(setrecord.OpenPlan(ctx, t.ImageSets(), &set.Revision))
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -257,7 +250,7 @@ func generationName(g graph.Generation) string {
 func RecordedOperators(all []state.ClusterOperator) []installed.Operator {
 	var operators []installed.Operator
 	for _, o := range all {
-		in := imageset.Installed{Pos: imageset.Position{File: theRecord}, Package: o.Package, Bundle: o.Bundle, Version: o.Version, Channel: o.Channel}
+		in := entryOf(o)
 		if o.OLM != state.OLMV1 {
 			operators = append(operators, installed.Of(in, graph.Classic))
 		}
@@ -266,6 +259,11 @@ func RecordedOperators(all []state.ClusterOperator) []installed.Operator {
 		}
 	}
 	return operators
+}
+
+// entryOf returns a recorded operator as a configuration has it.
+func entryOf(o state.ClusterOperator) imageset.Installed {
+	return imageset.Installed{Pos: imageset.Position{File: theRecord}, Package: o.Package, Bundle: o.Bundle, Version: o.Version, Channel: o.Channel}
 }
 
 // RunningOperators are what is known of the operators that clusters run.
@@ -307,8 +305,7 @@ const theRecord = "the record of what clusters run"
 func operators(s *selection.Selected) []installed.Operator {
 	all := slices.Clone(s.Clusters)
 	for _, o := range s.Recorded.Operators {
-		in := imageset.Installed{Pos: imageset.Position{File: theRecord}, Package: o.Package, Bundle: o.Bundle, Version: o.Version, Channel: o.Channel}
-		all = append(all, installed.Of(in, graph.Classic)) // both generations are followed in a plan
+		all = append(all, installed.Of(entryOf(o), graph.Classic)) // both generations are followed in a plan
 	}
 	return all
 }

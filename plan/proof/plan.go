@@ -4,42 +4,19 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/opencontainers/go-digest"
-
-	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
 // A Plan is what a mirror is compared with: its releases must be complete, and its updates offered
 // and accepted.
 type Plan struct {
 	Name     string
-	Releases []PlannedRelease
+	Releases []plan.Release
 	Updates  []Update
 	// GraphData reports whether the plan has a graph data image.
 	GraphData bool
 	// Missing are the images of the releases that the mirror does not have.
 	Missing []MissingImage
-}
-
-// A PlannedRelease is a release of a plan.
-type PlannedRelease struct {
-	Product release.Product
-	Version string
-	Arch    release.Arch
-	Digest  digest.Digest
-	// Signatures are those of the release image and, for a release for several architectures, of
-	// the image of each architecture.
-	Signatures []Signature
-	// Unverified reports whether the release was planned without verifying its signatures.
-	Unverified bool
-}
-
-func (r PlannedRelease) name() string { return release.Name(r.Version, r.Arch) }
-
-// A Signature is an OpenPGP message that signs an image.
-type Signature struct {
-	Digest digest.Digest
-	Body   []byte
 }
 
 // A MissingImage is an image that a mirror does not have as it was planned.
@@ -94,7 +71,7 @@ func (c *Check) Plan(ctx context.Context, p Plan) error {
 		if err != nil {
 			return err
 		}
-		c.report.addRelease(ReleaseReport{Name: r.name(), Digest: r.Digest, Problems: append(missing[r.name()], unsigned...)})
+		c.report.addRelease(ReleaseReport{Name: r.Name(), Digest: r.Digest, Problems: append(missing[r.Name()], unsigned...)})
 	}
 	switch {
 	case c.mirror.Data != nil || c.report.GraphData != "":

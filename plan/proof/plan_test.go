@@ -8,6 +8,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
 )
@@ -35,7 +36,7 @@ func testPlans(t *testing.T, all *site) {
 				if r := &p.Releases[i]; r.Digest == digestOf(name) {
 					r.Signatures = nil
 					for _, body := range bodies {
-						r.Signatures = append(r.Signatures, Signature{r.Digest, body})
+						r.Signatures = append(r.Signatures, plan.Signature{Digest: r.Digest, Body: body})
 					}
 				}
 			}
@@ -207,7 +208,7 @@ func testLists(t *testing.T, all *site) {
 			body := s.fixture.Signature(shard)
 			s.configMaps[shard] = configMap(t, shard, body)
 			p := s.plan("fast-4.20", release.Multi, "4.20.1", "4.20.2")
-			p.Releases[1].Signatures = append(p.Releases[1].Signatures, Signature{shard, body})
+			p.Releases[1].Signatures = append(p.Releases[1].Signatures, plan.Signature{Digest: shard, Body: body})
 			if test.change != nil {
 				test.change(s)
 			}

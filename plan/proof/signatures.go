@@ -10,6 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/signature/gpg"
@@ -25,9 +26,9 @@ const (
 // checkPlannedSignatures returns what is wrong with the ConfigMaps that bring the signatures of a
 // planned release to clusters. If there are no cluster resources to read, the signatures of the
 // plan count.
-func (c *Check) checkPlannedSignatures(r PlannedRelease) ([]Problem, error) {
+func (c *Check) checkPlannedSignatures(r plan.Release) ([]Problem, error) {
 	if r.Unverified && len(r.Signatures) == 0 {
-		c.report.note("release " + r.name() + " was planned without its signature (Options.IgnoreReleaseSignature): clusters accept it only with oc adm upgrade --force")
+		c.report.note("release " + r.Name() + " was planned without its signature (Options.IgnoreReleaseSignature): clusters accept it only with oc adm upgrade --force")
 		c.signatures[r.Digest] = nil
 		return nil, nil
 	}
@@ -40,14 +41,14 @@ func (c *Check) checkPlannedSignatures(r PlannedRelease) ([]Problem, error) {
 	}
 	var problems []Problem
 	for i, s := range r.Signatures {
-		if slices.ContainsFunc(r.Signatures[:i], func(o Signature) bool { return o.Digest == s.Digest }) {
+		if slices.ContainsFunc(r.Signatures[:i], func(o plan.Signature) bool { return o.Digest == s.Digest }) {
 			continue
 		}
 		file, text, err := c.ConfigMap(s.Digest)
 		switch {
 		case errors.Is(err, ErrNoConfigMaps):
 			c.report.note("the workspace " + c.Workspace + " has no cluster resources for this mirror: the ConfigMaps of signatures were not checked")
-			c.signatures[r.Digest] = r.signatures()
+			c.signatures[r.Digest] = r.OwnSignatures()
 			return problems, nil
 		case errors.Is(err, fs.ErrNotExist):
 			problems = append(problems, noConfigMap(s.Digest, file))
@@ -105,17 +106,6 @@ func (c *Check) checkSignatures(version string, arch release.Arch) error {
 	}
 	c.report.addRelease(ReleaseReport{Name: release.Name(version, arch), Digest: r.Digest, Problems: []Problem{problem}})
 	return nil
-}
-
-// signatures returns the signatures of the release image itself, without those of its children.
-func (r PlannedRelease) signatures() [][]byte {
-	var bodies [][]byte
-	for _, s := range r.Signatures {
-		if s.Digest == r.Digest {
-			bodies = append(bodies, s.Body)
-		}
-	}
-	return bodies
 }
 
 // readKeys reads the keys of the releases that hops start from.

@@ -17,6 +17,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/graphdata"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -212,8 +213,8 @@ func (s *site) plan(channel string, arch release.Arch, versions ...string) Plan 
 	u := Update{Channel: channel, Arch: arch, From: versions[0], To: versions[len(versions)-1]}
 	for i, version := range versions {
 		payload := s.fixture.Payload(release.Name(version, arch))
-		r := PlannedRelease{Product: release.OCP, Version: version, Arch: arch, Digest: payload.Digest}
-		r.Signatures = []Signature{{payload.Digest, s.fixture.Signature(payload.Digest)}}
+		r := plan.Release{Product: release.OCP, Version: version, Arch: arch, Digest: payload.Digest}
+		r.Signatures = []plan.Signature{{Digest: payload.Digest, Body: s.fixture.Signature(payload.Digest)}}
 		p.Releases = append(p.Releases, r)
 		if i > 0 {
 			u.Hops = append(u.Hops, Hop{From: versions[i-1], To: version})

@@ -50,11 +50,7 @@ func AcceptSources(ctx context.Context, s *workspace.Session, of *SignaturePolic
 			return s.Client.ListedReferrers(ctx, img.Reference.Repository().WithDigest(img.Digest))
 		},
 	})
-	if of.cosign != nil {
-		v.Keyless = func(ctx context.Context, img policy.Image, email, issuer string) error {
-			return of.cosign.verify(ctx, of.policy.Name, img, img.String(), email, issuer)
-		}
-	}
+	of.useCosign(v, policy.Image.String)
 	recorder := newSignatureRecorder(v.Finder)
 	v.Finder = recorder
 	q, err := accept(ctx, s, of, v, images, p)
@@ -169,11 +165,7 @@ func JudgeMirror(ctx context.Context, e *env.Env, of *SignaturePolicy, t *site.R
 			return t.Client.ListedReferrers(ctx, names[img.Reference.String()].WithDigest(img.Digest))
 		},
 	})
-	if of.cosign != nil {
-		v.Keyless = func(ctx context.Context, img policy.Image, email, issuer string) error {
-			return of.cosign.verify(ctx, of.policy.Name, img, at(img)+"@"+img.Digest.String(), email, issuer)
-		}
-	}
+	of.useCosign(v, func(img policy.Image) string { return at(img) + "@" + img.Digest.String() })
 	found, err := judgeAll(ctx, e, v, nil, p)
 	if err != nil {
 		return nil, nil, err

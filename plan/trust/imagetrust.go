@@ -2,14 +2,13 @@ package trust
 
 import (
 	"cmp"
+	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/signature/policy"
 	"github.com/gantry-mirror/gantry/pkg/signature/registriesd"
 	"github.com/gantry-mirror/gantry/pkg/signature/stored"
@@ -105,14 +104,7 @@ func ReadPolicy(e *env.Env, t ImageTrust) (*SignaturePolicy, error) {
 const maxTrust = 1 << 20
 
 // readTrust reads a policy, or keys that it names.
-func readTrust(name string) ([]byte, error) {
-	f, err := regular.OpenInput(name)
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxTrust+1))
-	return text, errors.Join(err, f.Close())
-}
+func readTrust(name string) ([]byte, error) { return env.ReadLimited(name, maxTrust) }
 
 // defaultLookaside returns where podman and skopeo keep signatures for which registries.d names no
 // place.
@@ -126,6 +118,15 @@ func defaultLookaside(e *env.Env) string {
 		dir = filepath.Join(home, ".local", "share", "containers", "sigstore")
 	}
 	return "file://" + filepath.ToSlash(dir)
+}
+
+// useCosign verifies keyless signatures with the program, if one is set. at returns where it reads an image.
+func (p *SignaturePolicy) useCosign(v *policy.Verifier, at func(policy.Image) string) {
+	if p.cosign != nil {
+		v.Keyless = func(ctx context.Context, img policy.Image, email, issuer string) error {
+			return p.cosign.verify(ctx, p.policy.Name, img, at(img), email, issuer)
+		}
+	}
 }
 
 // verifier returns a verifier that finds signatures with f.

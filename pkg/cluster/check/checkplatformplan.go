@@ -10,14 +10,7 @@ import (
 
 // planned returns what a plan requires of the mirror, and which of its images are missing.
 func (c *platformCheck) planned(ctx context.Context, p *plan.Plan) (proof.Plan, error) {
-	out := proof.Plan{Name: p.Name, GraphData: p.GraphData != nil}
-	for _, r := range p.Releases {
-		planned := proof.PlannedRelease{Product: r.Product, Version: r.Version, Arch: r.Arch, Digest: r.Digest, Unverified: r.Unverified}
-		for _, s := range r.Signatures {
-			planned.Signatures = append(planned.Signatures, proof.Signature(s))
-		}
-		out.Releases = append(out.Releases, planned)
-	}
+	out := proof.Plan{Name: p.Name, Releases: p.Releases, GraphData: p.GraphData != nil}
 	for _, u := range p.Updates {
 		update := proof.Update{Channel: u.Channel, Arch: u.Arch, From: u.From, To: u.To}
 		for _, h := range u.Hops {

@@ -33,21 +33,21 @@ func attach(ctx context.Context, graph *manifestGraph, images []plan.Image, cata
 	var a attachedImages
 	of.policies, a.notes = policiesOf(releases)
 	of.needed = requiringSignatures(releases)
-	if cfg.Signatures == imageset.RemoveSignatures || opts.RemoveSignatures {
-		for _, p := range releases {
-			if of.needed[p.name()] {
-				a.notes = append(a.notes, fmt.Sprintf("release %s is mirrored without the signatures of its images, because signatures are removed; clusters of OpenShift 4.21 and later do not pull without them", p.name()))
-			}
+	removed, why := cfg.Signatures == imageset.RemoveSignatures || opts.RemoveSignatures, ""
+	switch {
+	case removed:
+		why = "because signatures are removed"
+	case opts.Format == manifest.Docker:
+		why = "which are OCI artifacts and have no form with Docker's media types"
+	}
+	for _, p := range releases {
+		if why != "" && of.needed[p.name()] {
+			a.notes = append(a.notes, fmt.Sprintf("release %s is mirrored without the signatures of its images, %s; clusters of OpenShift 4.21 and later do not pull without them", p.name(), why))
 		}
+	}
+	if removed {
 		a.images = images
 		return a, nil
-	}
-	if opts.Format == manifest.Docker {
-		for _, p := range releases {
-			if of.needed[p.name()] {
-				a.notes = append(a.notes, fmt.Sprintf("release %s is mirrored without the signatures of its images, which are OCI artifacts and have no form with Docker's media types; clusters of OpenShift 4.21 and later do not pull without them", p.name()))
-			}
-		}
 	}
 	f := &attachmentFinder{graph: graph, sources: sources, opts: opts, repositories: map[string]*sourceRepository{}, known: map[string]digest.Digest{}}
 	for i := range images {
@@ -95,10 +95,7 @@ func (f *attachmentFinder) addImage(img *plan.Image, of releasePolicies) {
 		if f.graph.node(d).built {
 			continue // no source has signatures of it
 		}
-		s := r.subjects[d]
-		if s == nil {
-			s = r.subject(d)
-		}
+		s, _ := r.subject(d)
 		if !isReleaseImage(img.Kind) {
 			s.wants = allTags
 			continue
@@ -122,11 +119,7 @@ func (f *attachmentFinder) addOriginals(catalogs []plan.Catalog) map[string]*sou
 		if r == nil {
 			continue
 		}
-		s := r.subjects[c.SourceDigest]
-		if s == nil {
-			s = r.subject(c.SourceDigest)
-		}
-		all[c.Name()] = s
+		all[c.Name()], _ = r.subject(c.SourceDigest)
 	}
 	return all
 }

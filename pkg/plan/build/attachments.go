@@ -75,15 +75,14 @@ type attachmentFinder struct {
 	notes []string
 }
 
-// subject adds a manifest to those whose attachments are looked for. It returns nil if it was added
-// before.
-func (r *sourceRepository) subject(d digest.Digest) *sourceSubject {
-	if r.subjects[d] != nil {
-		return nil
+// subject returns a manifest whose attachments are looked for, and whether it was added now.
+func (r *sourceRepository) subject(d digest.Digest) (s *sourceSubject, added bool) {
+	if s = r.subjects[d]; s != nil {
+		return s, false
 	}
-	s := &sourceSubject{repository: r, digest: d}
+	s = &sourceSubject{repository: r, digest: d}
 	r.subjects[d] = s
-	return s
+	return s, true
 }
 
 // find finds the attachments of the subjects of all repositories, and their attachments.
@@ -115,7 +114,7 @@ func (f *attachmentFinder) find(ctx context.Context) error {
 					continue
 				}
 				for _, d := range f.graph.reachable(a.digest) {
-					if n := s.repository.subject(d); n != nil {
+					if n, added := s.repository.subject(d); added {
 						n.noReferrers = a.kind == plan.SignatureImage
 						next = append(next, n)
 					}

@@ -37,9 +37,8 @@ func (f *attachmentFinder) addRewritten(images []plan.Image) rewrittenSet {
 			if slices.Contains(mirrored, d) {
 				continue
 			}
-			s := r.subjects[d]
-			if s == nil {
-				s = r.subject(d)
+			s, added := r.subject(d)
+			if added {
 				s.wants = allTags
 			}
 			all[img.Source] = append(all[img.Source], s)

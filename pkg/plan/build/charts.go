@@ -56,10 +56,8 @@ func readCharts(ctx context.Context, cfg *imageset.Helm, sources Sources, opts O
 		return helmCharts{}, err
 	}
 	r := chartReader{sources: sources, out: helmCharts{notes: notes}}
-	read := make([]readChart, len(wanted))
-	err = eachOf(ctx, len(wanted), min(opts.Jobs, chartJobs), func(ctx context.Context, i int) (err error) {
-		read[i], err = r.read(ctx, wanted[i])
-		return err
+	read, err := collect(ctx, len(wanted), min(opts.Jobs, chartJobs), func(ctx context.Context, i int) (readChart, error) {
+		return r.read(ctx, wanted[i])
 	})
 	if err != nil {
 		return helmCharts{}, err

@@ -43,10 +43,8 @@ func creationTimes(ctx context.Context, repo reference.Reference, selector *tagr
 			return nil, advice.New(advice.Input, "select fewer tags with regex or semver",
 				"the creation times of %d images would have to be read, more than %d", len(matched), maxDated)
 		}
-		times := make([]time.Time, n)
-		err := eachOf(ctx, n, opts.Jobs, func(ctx context.Context, i int) (err error) {
-			times[i], err = CreationTime(ctx, sources.Images, repo.WithTag(rest[i].Name).String())
-			return err
+		times, err := collect(ctx, n, opts.Jobs, func(ctx context.Context, i int) (time.Time, error) {
+			return CreationTime(ctx, sources.Images, repo.WithTag(rest[i].Name).String())
 		})
 		if err != nil {
 			return nil, err

@@ -19,15 +19,13 @@ func identify(ctx context.Context, sources Sources, ops []imageset.Operator, ope
 	if !installed.Unidentified(operators) {
 		return operators, nil
 	}
-	catalogs := make([]*catalog.Catalog, len(ops))
-	err := each(ctx, len(ops), func(ctx context.Context, i int) (err error) {
+	catalogs, err := collect(ctx, len(ops), maxCatalogs, func(ctx context.Context, i int) (*catalog.Catalog, error) {
 		r := &selectedCatalog{op: ops[i]}
-		if err = r.open(ctx, sources); err != nil {
-			return err
+		if err := r.open(ctx, sources); err != nil {
+			return nil, err
 		}
 		none := func(string) bool { return false }
-		catalogs[i], err = r.src.Read(ctx, catalog.Options{Keep: none, Outline: true, Pack: true})
-		return err
+		return r.src.Read(ctx, catalog.Options{Keep: none, Outline: true, Pack: true})
 	})
 	if err != nil {
 		return nil, err

@@ -22,6 +22,15 @@ func eachOf(ctx context.Context, n, jobs int, do func(ctx context.Context, i int
 	return errors.Join(problems...)
 }
 
+// collect is eachOf for calls that return a value, in this order.
+func collect[T any](ctx context.Context, n, jobs int, do func(ctx context.Context, i int) (T, error)) ([]T, error) {
+	all := make([]T, n)
+	return all, eachOf(ctx, n, jobs, func(ctx context.Context, i int) (err error) {
+		all[i], err = do(ctx, i)
+		return err
+	})
+}
+
 // inTurn calls do for 0 to n-1 in jobs goroutines. One goroutine for each call would grow its stack for each.
 func inTurn(n, jobs int, do func(i int)) {
 	var next atomic.Int64

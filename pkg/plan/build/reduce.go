@@ -18,11 +18,8 @@ func Reduce(ctx context.Context, p *plan.Plan, sources Sources) (*plan.Reduced, 
 	sources = sources.withTagCache()
 	r := &plan.Reduced{NotReduced: map[string]string{}}
 	excluded := packagesWithMissingImages(p)
-	read := make([]*catalogReduction, len(p.Catalogs))
-	err := each(ctx, len(p.Catalogs), func(ctx context.Context, i int) (err error) {
-		c := p.Catalogs[i]
-		read[i], err = readForReduction(ctx, c, excluded[c.Name()], sources)
-		return err
+	read, err := collect(ctx, len(p.Catalogs), maxCatalogs, func(ctx context.Context, i int) (*catalogReduction, error) {
+		return readForReduction(ctx, p.Catalogs[i], excluded[p.Catalogs[i].Name()], sources)
 	})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
@@ -91,17 +93,9 @@ func (r *catalogReduction) build(ctx context.Context, c *plan.Catalog, sources S
 	if err := validate.Catalog(remaining); err != nil {
 		return "the remaining catalog violates OLM's rules: " + err.Error(), nil //nolint:nilerr // returned as the reason
 	}
-	built, err := image.Build(ctx, sources.Store, r.image, remaining)
-	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
-	}
-	if err != nil {
+	if err := r.buildImage(ctx, c, remaining, sources); err != nil {
 		return "", fmt.Errorf("building the image of catalog %s without %s: %w", c.Name(), strings.Join(slices.Sorted(maps.Keys(r.excluded)), ", "), err)
 	}
-	if plan.IsDigestTag(c.Tag, c.Digest) {
-		c.Tag = plan.DigestTag(built.Root.Digest)
-	}
-	c.Digest, c.Built, c.BinaryLess, c.ConfigsDir = built.Root.Digest, true, built.BinaryLess, built.Directory
 	c.Packages = slices.DeleteFunc(slices.Clone(c.Packages), func(p plan.Package) bool { return r.excluded[p.Name] != nil })
 	c.Features = slices.DeleteFunc(slices.Clone(c.Features), func(f plan.DeclaredFeatures) bool { return r.excluded[f.Package] != nil })
 	c.Unlisted = slices.DeleteFunc(slices.Clone(c.Unlisted), func(u plan.UnlistedImage) bool { return r.excluded[u.Package] != nil })
@@ -113,10 +107,23 @@ func (r *catalogReduction) build(ctx context.Context, c *plan.Catalog, sources S
 			c.Name(), pkg, count(len(images), "image is", "images are"), strings.Join(images, ", ")))
 	}
 	slices.SortFunc(c.Excluded, func(a, b plan.Excluded) int { return strings.Compare(a.Package, b.Package) })
+	return "", nil
+}
+
+// buildImage builds the image of a catalog with other content and writes it into c.
+func (r *catalogReduction) buildImage(ctx context.Context, c *plan.Catalog, content *catalog.Catalog, sources Sources) error {
+	built, err := image.Build(ctx, sources.Store, r.image, content)
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	if plan.IsDigestTag(c.Tag, c.Digest) {
+		c.Tag = plan.DigestTag(built.Root.Digest)
+	}
+	c.Digest, c.Built, c.BinaryLess, c.ConfigsDir = built.Root.Digest, true, built.BinaryLess, built.Directory
 	for _, warning := range built.Warnings {
 		r.notes = append(r.notes, c.Name()+": "+warning)
 	}
-	return "", nil
+	return nil
 }
 
 // unmet returns notes on requirements that are no longer met because packages were excluded.
@@ -181,12 +188,7 @@ func (r *selectedCatalog) exclude(excluded []plan.Excluded) {
 	}
 	result := *r.result
 	result.Catalog = withoutPackages(result.Catalog, out)
-	result.Packages = slices.Clone(result.Packages)
-	for i, v := range slices.Backward(result.Packages) {
-		if out(v.Name) {
-			result.Packages = slices.Delete(result.Packages, i, i+1)
-		}
-	}
+	result.Packages = slices.DeleteFunc(slices.Clone(result.Packages), func(p filter.Package) bool { return out(p.Name) })
 	result.Unchanged = false
 	r.result = &result
 }

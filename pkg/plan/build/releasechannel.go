@@ -56,22 +56,12 @@ func (ch *channel) read(ctx context.Context, source ReleaseSource, blocked []ima
 		return inputErrorf("%s: channel %s has no release for %s: check its name", ch.Pos, ch.Name, ch.arch)
 	}
 	ch.min, ch.max = 0, ch.graph.Head()
-	var problems []error
-	find := func(pos imageset.Position, version string, at *int) {
-		if version == "" {
-			return
-		}
-		i, err := ch.find(ctx, source, version)
-		if err != nil {
-			problems = append(problems, inputErrorf("%s: %w", pos, err))
-			return
-		}
-		*at = i
-	}
-	problems = append(problems, ch.bound(ctx, source))
+	problems := []error{ch.bound(ctx, source)}
 	for _, v := range ch.From {
-		i := 0
-		find(v.Pos, v.Version, &i)
+		i, err := ch.find(ctx, source, v.Version)
+		if err != nil {
+			problems = append(problems, inputErrorf("%s: %w", v.Pos, err))
+		}
 		ch.installed = append(ch.installed, i)
 	}
 	if ctx.Err() != nil {

@@ -66,10 +66,8 @@ func readReleases(ctx context.Context, mirror imageset.Mirror, sources Sources, 
 	if err != nil {
 		return platformReleases{}, err
 	}
-	payloads := make([]selectedRelease, len(chosen.releases))
-	err = eachOf(ctx, len(payloads), opts.Jobs, func(ctx context.Context, i int) (err error) {
-		payloads[i], err = r.read(ctx, *chosen.releases[i])
-		return err
+	payloads, err := collect(ctx, len(chosen.releases), opts.Jobs, func(ctx context.Context, i int) (selectedRelease, error) {
+		return r.read(ctx, *chosen.releases[i])
 	})
 	if err != nil {
 		return platformReleases{}, err
@@ -234,12 +232,11 @@ func (r releaseReader) withAcks(ctx context.Context, updates []plan.UpdatePath, 
 			}
 		}
 	}
-	gates := make([][]payload.Gate, len(payloads))
-	err := eachOf(ctx, len(payloads), r.opts.Jobs, func(ctx context.Context, i int) (err error) {
+	gates, err := collect(ctx, len(payloads), r.opts.Jobs, func(ctx context.Context, i int) ([]payload.Gate, error) {
 		if p := payloads[i]; start[p.name()] {
-			gates[i], err = p.payload.Gates(ctx, r.sources.Images)
+			return p.payload.Gates(ctx, r.sources.Images)
 		}
-		return err
+		return nil, nil
 	})
 	if err != nil {
 		return nil, err

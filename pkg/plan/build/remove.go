@@ -10,7 +10,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
-	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/plan/deletion"
@@ -82,15 +81,12 @@ func readRemaining(ctx context.Context, p *plan.Plan, c *deletion.Choice, source
 	if len(drop) == 0 {
 		return nil, nil
 	}
-	read := make([]*catalogReduction, len(p.Catalogs))
-	err := each(ctx, len(p.Catalogs), func(ctx context.Context, i int) (err error) {
-		at := p.Catalogs[i]
+	read, err := collect(ctx, len(p.Catalogs), maxCatalogs, func(ctx context.Context, i int) (*catalogReduction, error) {
 		excluded := map[string][]string{}
-		for pkg := range drop[at.Name()] {
+		for pkg := range drop[p.Catalogs[i].Name()] {
 			excluded[pkg] = nil
 		}
-		read[i], err = readForReduction(ctx, at, excluded, sources)
-		return err
+		return readForReduction(ctx, p.Catalogs[i], excluded, sources)
 	})
 	if err != nil {
 		return nil, err
@@ -153,14 +149,9 @@ func (r *catalogReduction) buildRemaining(ctx context.Context, sources Sources) 
 	if err := validate.Catalog(r.rest); err != nil {
 		return c, advice.Wrap(advice.Input, fmt.Errorf("catalog %s violates OLM's rules without the bundles: %w", c.Name(), err), "delete whole packages")
 	}
-	built, err := image.Build(ctx, sources.Store, r.image, r.rest)
-	if err != nil {
+	if err := r.buildImage(ctx, &c, r.rest, sources); err != nil {
 		return c, fmt.Errorf("building the image of catalog %s: %w", c.Name(), err)
 	}
-	if plan.IsDigestTag(c.Tag, c.Digest) {
-		c.Tag = plan.DigestTag(built.Root.Digest)
-	}
-	c.Digest, c.Built, c.BinaryLess, c.ConfigsDir = built.Root.Digest, true, built.BinaryLess, built.Directory
 	has := func(pkg, bundle string) bool {
 		at := r.rest.Package(pkg)
 		return at != nil && at.Bundle(bundle) != nil
@@ -169,9 +160,6 @@ func (r *catalogReduction) buildRemaining(ctx context.Context, sources Sources) 
 	c.Features = declaredFeatures(r.rest)
 	c.Unlisted = slices.DeleteFunc(slices.Clone(c.Unlisted), func(u plan.UnlistedImage) bool { return !has(u.Package, u.Bundle) })
 	c.Required = slices.DeleteFunc(slices.Clone(c.Required), func(q plan.Required) bool { return !has(q.Package, q.Bundle) })
-	for _, warning := range built.Warnings {
-		r.notes = append(r.notes, c.Name()+": "+warning)
-	}
 	return c, nil
 }
 

@@ -92,7 +92,6 @@ type catalogSelection struct {
 
 // selectCatalogs reads and filters the catalogs of the configuration. The error covers all catalogs.
 func selectCatalogs(ctx context.Context, sources Sources, ops []imageset.Operator, opts Options) (catalogSelection, error) {
-	all := make([]*selectedCatalog, len(ops))
 	dependencies := slices.ContainsFunc(ops, func(op imageset.Operator) bool { return op.Dependencies })
 	if dependencies {
 		opts.Packages = nil
@@ -102,10 +101,9 @@ func selectCatalogs(ctx context.Context, sources Sources, ops []imageset.Operato
 		return catalogSelection{}, err
 	}
 	entries, unidentified := installedEntries(operators)
-	err = each(ctx, len(ops), func(ctx context.Context, i int) (err error) {
+	all, err := collect(ctx, len(ops), maxCatalogs, func(ctx context.Context, i int) (*selectedCatalog, error) {
 		opts.Log.Info("reading catalog", "ref", ops[i].Catalog)
-		all[i], err = selectCatalog(ctx, sources, &selectedCatalog{op: ops[i], outline: dependencies, installed: entries, only: opts.Packages})
-		return err
+		return selectCatalog(ctx, sources, &selectedCatalog{op: ops[i], outline: dependencies, installed: entries, only: opts.Packages})
 	})
 	if err != nil {
 		return catalogSelection{}, err

@@ -34,15 +34,11 @@ type listedImage struct {
 // listImages applies the rules for tags of additional images. That no tag matches is an error of the
 // configuration, unless the rule allows it.
 func listImages(ctx context.Context, images []imageset.Image, sources Sources, opts Options) (listedImages, error) {
-	results := make([]listedImages, len(images))
-	err := each(ctx, len(images), func(ctx context.Context, i int) (err error) {
-		img := images[i]
-		if img.Tags == nil {
-			results[i].images = []listedImage{{Image: img}}
-			return nil
+	results, err := collect(ctx, len(images), maxCatalogs, func(ctx context.Context, i int) (listedImages, error) {
+		if images[i].Tags == nil {
+			return listedImages{images: []listedImage{{Image: images[i]}}}, nil
 		}
-		results[i], err = applyTagRule(ctx, img, sources, opts)
-		return err
+		return applyTagRule(ctx, images[i], sources, opts)
 	})
 	var all listedImages
 	for _, r := range results {

@@ -42,7 +42,10 @@ func (r *selectedCatalog) findUnlisted(ctx context.Context, sources Sources, opt
 		b := bundles[i]
 		used, seen, err := excerpt.Images(b)
 		if err == nil && !seen && r.complete() && b.Image != "" {
-			used, seen, err = imagesInBundle(ctx, b, sources)
+			var inside *catalog.Bundle
+			if inside, err = ReadBundle(ctx, sources.Images, b.Image); err == nil {
+				used, seen, err = excerpt.Images(inside)
+			}
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -78,15 +81,6 @@ func (s catalogSelection) findUnlisted(ctx context.Context, sources Sources, opt
 // complete reports whether the configuration asks for images that bundles do not list.
 func (r *selectedCatalog) complete() bool {
 	return r.op.RelatedImages == imageset.RelatedImagesComplete
-}
-
-// imagesInBundle reads the ClusterServiceVersion in the image of a bundle.
-func imagesInBundle(ctx context.Context, b *catalog.Bundle, sources Sources) ([]excerpt.UsedImage, bool, error) {
-	inside, err := ReadBundle(ctx, sources.Images, b.Image)
-	if err != nil {
-		return nil, false, err
-	}
-	return excerpt.Images(inside)
 }
 
 // ReadBundle reads the image of a bundle. The result has all manifests as olm.bundle.object properties.

@@ -3,7 +3,6 @@ package build
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
@@ -14,35 +13,23 @@ import (
 
 // findYoung returns the selected bundles that are too young and that were not known as such.
 func (r *selectedCatalog) findYoung(ctx context.Context, sources Sources, opts Options) ([]plan.YoungBundle, error) {
-	var bundles []*catalog.Bundle
+	key := func(pkg, bundle string) string { return pkg + "\x00" + bundle }
+	exempt := map[string]bool{}
 	for _, p := range r.result.Packages {
-		content := r.result.Catalog.Package(p.Name)
-		if content == nil {
-			continue // an outline
-		}
-		exempt := map[string]bool{}
 		for _, b := range p.Bundles {
-			exempt[b.Name] = b.Reason == filter.Pinned || b.Reason == filter.Installed
+			exempt[key(p.Name, b.Name)] = b.Reason == filter.Pinned || b.Reason == filter.Installed
 		}
-		for _, b := range content.Bundles {
-			if key := b.Package + "\x00" + b.Name; b.Image != "" && !exempt[b.Name] && !r.aged[key] {
+	}
+	var bundles []*catalog.Bundle
+	for _, p := range r.result.Catalog.Packages {
+		for _, b := range p.Bundles {
+			if at := key(b.Package, b.Name); b.Image != "" && !exempt[at] && !r.aged[at] {
 				bundles = append(bundles, b)
 			}
 		}
 	}
-	if r.result.Unchanged { // it has no summary of packages
-		for _, p := range r.result.Catalog.Packages {
-			for _, b := range p.Bundles {
-				if key := b.Package + "\x00" + b.Name; b.Image != "" && !r.aged[key] && !slices.Contains(bundles, b) {
-					bundles = append(bundles, b)
-				}
-			}
-		}
-	}
-	times := make([]time.Time, len(bundles))
-	err := eachOf(ctx, len(bundles), opts.Jobs, func(ctx context.Context, i int) (err error) {
-		times[i], err = bundleTime(ctx, sources, bundles[i], opts.youngest())
-		return err
+	times, err := collect(ctx, len(bundles), opts.Jobs, func(ctx context.Context, i int) (time.Time, error) {
+		return bundleTime(ctx, sources, bundles[i], opts.youngest())
 	})
 	if err != nil {
 		return nil, err
@@ -52,7 +39,7 @@ func (r *selectedCatalog) findYoung(ctx context.Context, sources Sources, opts O
 	}
 	var young []plan.YoungBundle
 	for i, b := range bundles {
-		r.aged[b.Package+"\x00"+b.Name] = true
+		r.aged[key(b.Package, b.Name)] = true
 		switch {
 		case times[i].IsZero():
 			r.undated++

@@ -55,11 +55,10 @@ func (y *youngCharts) selectTags(ctx context.Context, entry *imageset.Chart, add
 			return some, nil
 		}
 		unknown := slices.DeleteFunc(slices.Clone(some), func(v string) bool { return known[v] || v == entry.Version })
-		times := make([]time.Time, len(unknown))
-		if err := eachOf(ctx, len(unknown), y.opts.Jobs, func(ctx context.Context, i int) (err error) {
-			times[i], err = CreationTime(ctx, sources.Images, repository.WithTag(chart.Tag(unknown[i])).String())
-			return err
-		}); err != nil {
+		times, err := collect(ctx, len(unknown), y.opts.Jobs, func(ctx context.Context, i int) (time.Time, error) {
+			return CreationTime(ctx, sources.Images, repository.WithTag(chart.Tag(unknown[i])).String())
+		})
+		if err != nil {
 			return nil, err
 		}
 		again := false

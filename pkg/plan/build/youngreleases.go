@@ -2,7 +2,10 @@ package build
 
 import (
 	"context"
+	"slices"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
 // chooseOld selects releases of the channels. As long as some of them are too young, it selects again without these:
@@ -20,10 +23,8 @@ func (r releaseReader) chooseOld(ctx context.Context) (*releaseSelection, error)
 				unread = append(unread, c)
 			}
 		}
-		times := make([]time.Time, len(unread))
-		err = eachOf(ctx, len(unread), r.opts.Jobs, func(ctx context.Context, i int) (err error) {
-			times[i], err = CreationTime(ctx, r.sources.Images, unread[i].source)
-			return err
+		times, err := collect(ctx, len(unread), r.opts.Jobs, func(ctx context.Context, i int) (time.Time, error) {
+			return CreationTime(ctx, r.sources.Images, unread[i].source)
 		})
 		if err != nil {
 			return nil, err
@@ -43,10 +44,5 @@ func (r releaseReader) chooseOld(ctx context.Context) (*releaseSelection, error)
 
 // runs reports whether clusters run the release.
 func (c *chosenRelease) runs() bool {
-	for _, why := range c.reasons {
-		if why.Reason == reasonFrom {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.reasons, func(why plan.ReleaseReason) bool { return why.Reason == reasonFrom })
 }

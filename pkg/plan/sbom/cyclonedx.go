@@ -1,6 +1,7 @@
 package sbom
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"time"
@@ -119,15 +120,11 @@ func cdxPart(p *part) cdxComponent {
 }
 
 func cdxHashes(d digest.Digest) []cdxHash {
-	switch {
-	case d == "" || d.Validate() != nil:
+	if d == "" || d.Validate() != nil {
 		return nil
-	case d.Algorithm() == digest.SHA512:
-		return []cdxHash{{"SHA-512", d.Encoded()}}
-	case d.Algorithm() == digest.SHA384:
-		return []cdxHash{{"SHA-384", d.Encoded()}}
 	}
-	return []cdxHash{{"SHA-256", d.Encoded()}}
+	algorithm := cmp.Or(map[digest.Algorithm]string{digest.SHA384: "SHA-384", digest.SHA512: "SHA-512"}[d.Algorithm()], "SHA-256")
+	return []cdxHash{{algorithm, d.Encoded()}}
 }
 
 // identifier returns a UUID (version 8) made of a digest.

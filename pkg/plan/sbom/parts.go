@@ -108,10 +108,14 @@ func (p *part) need(other *part) {
 	}
 }
 
+func partID(k kind, keys []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(keys, "\x00")))
+	return string(k) + "-" + hex.EncodeToString(sum[:16])
+}
+
 // add adds a part that the keys identify, or returns it if it exists.
 func (b *builder) add(k kind, keys []string, of part) *part {
-	sum := sha256.Sum256([]byte(strings.Join(keys, "\x00")))
-	of.kind, of.id = k, string(k)+"-"+hex.EncodeToString(sum[:16])
+	of.kind, of.id = k, partID(k, keys)
 	if have := b.parts[of.id]; have != nil {
 		return have
 	}
@@ -121,8 +125,7 @@ func (b *builder) add(k kind, keys []string, of part) *part {
 
 // get returns a part that was added, or nil.
 func (b *builder) get(k kind, keys ...string) *part {
-	sum := sha256.Sum256([]byte(strings.Join(keys, "\x00")))
-	return b.parts[string(k)+"-"+hex.EncodeToString(sum[:16])]
+	return b.parts[partID(k, keys)]
 }
 
 func (b *builder) addCatalogs(root *part) {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -69,7 +68,7 @@ func (l *history) chooseNewest(ctx context.Context) error {
 	case l.newest != nil && l.newest.Sequence >= l.after && len(l.carried) > 0:
 		return l.baseFromCarried(ctx)
 	case l.newest != nil && l.newest.Sequence >= l.after && !l.intact:
-		l.remark = l.damagedReason()
+		l.remark = fmt.Sprintf("%s in %s is damaged, so that all content is written again", l.newest.Manifest, l.dir)
 		return nil
 	case l.newest != nil && (n == 0 || l.newest.Sequence > l.exports[n-1].Sequence):
 		return l.baseFromFolder(ctx)
@@ -112,7 +111,7 @@ func (l *history) chooseSince(s Since) error {
 	for _, c := range l.exports {
 		have = append(have, fmt.Sprintf("%d (%s)", c.Sequence, c.Date.Local().Format(time.DateOnly)))
 	}
-	return advice.New(advice.Input, "set Options.Since to "+alternatives(have), "this workspace wrote no sequence %d of %q", s.Sequence, l.name)
+	return advice.New(advice.Input, "set Options.Since to "+listed(have, "or"), "this workspace wrote no sequence %d of %q", s.Sequence, l.name)
 }
 
 // baseFromExport builds on an archive of the history.
@@ -120,12 +119,7 @@ func (l *history) baseFromExport(c state.Export) error {
 	if err := l.checkSigner(c.Dir, c.SetRef); err != nil {
 		return err
 	}
-	f, err := l.ws.OpenExportReceipt(l.name, c.Sequence)
-	var r *state.Receipt
-	if err == nil {
-		r, err = state.ReadReceipt(f)
-		err = errors.Join(err, f.Close())
-	}
+	r, err := readAndClose(l.ws.OpenExportReceipt(l.name, c.Sequence))
 	if err != nil {
 		err = fmt.Errorf("reading what sequence %d of %q contains: %w", c.Sequence, l.name, err)
 		return advice.Wrap(advice.Failure, err, "write all content with Options.Full, or set Options.Receipts to the receipt of the site")
@@ -173,13 +167,4 @@ func (l *history) baseFromFolder(ctx context.Context) error {
 func predictReceipt(p *plan.Plan, name string, sets ...state.SetRef) (*state.Receipt, error) {
 	repositories, err := mirror.Inventory(p, nil)
 	return &state.Receipt{Name: name, Sets: sets, Repositories: repositories}, err
-}
-
-// alternatives joins names as "a, b or c".
-func alternatives(names []string) string {
-	last := len(names) - 1
-	if last < 1 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

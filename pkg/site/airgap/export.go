@@ -75,7 +75,10 @@ func setSecret(ctx context.Context, ws *state.Workspace, e *archive.Encryption) 
 func (n *Export) Remark() string { return n.history.remark }
 
 // DropsEncryption reports whether the previous archive is encrypted and this one will not be.
-func (n *Export) DropsEncryption() bool { return n.history.dropsEncryption(n.opts.Archive.Encrypt) }
+func (n *Export) DropsEncryption() bool {
+	l := n.history
+	return len(l.exports) > 0 && l.exports[len(l.exports)-1].Encrypted && n.opts.Archive.Encrypt == nil
+}
 
 // Result returns the archive. It is nil until the archive is complete.
 func (n *Export) Result() *ExportResult { return n.result }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 
@@ -67,21 +66,12 @@ func (l *history) checkReceipt(file string, r *state.Receipt) error {
 // readReceipt reads a receipt and checks its signature. The file is read once, so that what is used
 // is what was checked.
 func readReceipt(file string, policy *sshsig.Policy) (*state.Receipt, error) {
-	f, err := regular.OpenInput(file)
+	text, _, err := regular.ReadInput(file, state.MaxReceiptSize)
 	if err != nil {
 		return nil, advice.New(advice.Input, "", "reading the receipt: %w", err)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, state.MaxReceiptSize+1))
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, advice.New(advice.Input, "", "reading the receipt: %w", err)
-	}
 	if policy != nil {
-		var armored []byte
-		signature, err := regular.OpenInput(file + signatureSuffix)
-		if err == nil {
-			armored, err = io.ReadAll(io.LimitReader(signature, sshsig.MaxSize))
-			err = errors.Join(err, signature.Close())
-		}
+		armored, _, err := regular.ReadInput(file+signatureSuffix, sshsig.MaxSize)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("reading the signature of the receipt: %w", err)
 		}

@@ -194,18 +194,7 @@ func (l *history) basesUpTo(sequence int) BaseRange {
 	return w
 }
 
-// dropsEncryption reports whether the previous archive is encrypted and this one is not.
-func (l *history) dropsEncryption(encrypt *archive.Encryption) bool {
-	n := len(l.exports)
-	return n > 0 && l.exports[n-1].Encrypted && encrypt == nil
-}
-
 // known reports whether the history has an archive of a sequence.
 func (l *history) known(sequence int) bool {
 	return slices.ContainsFunc(l.exports, func(past state.Export) bool { return past.Sequence == sequence })
-}
-
-// damagedReason returns why the newest archive in the folder is not built on.
-func (l *history) damagedReason() string {
-	return fmt.Sprintf("%s in %s is damaged, so that all content is written again", l.newest.Manifest, l.dir)
 }

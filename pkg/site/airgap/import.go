@@ -207,13 +207,7 @@ func (c *Import) hasAll(p *plan.Plan) bool {
 // missingContent returns the content that is neither in the archive nor at the destination.
 func (c *Import) missingContent(ctx context.Context, p *plan.Plan) ([]ocispec.Descriptor, error) {
 	if c.site == nil {
-		var missing []ocispec.Descriptor
-		for desc := range mirror.Content(p) {
-			if !c.has(desc) {
-				missing = append(missing, desc)
-			}
-		}
-		return missing, nil
+		return slices.DeleteFunc(slices.Collect(mirror.Content(p)), c.has), nil
 	}
 	if c.hasAll(p) {
 		return nil, nil

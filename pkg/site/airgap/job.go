@@ -33,7 +33,7 @@ type archiveJob struct {
 
 // job finds what has to be written for a plan.
 func (n *Export) job(p *plan.Plan) (*archiveJob, error) {
-	d, err := planDigest(p)
+	d, err := p.Digest()
 	if err != nil {
 		return nil, err
 	}
@@ -59,18 +59,13 @@ func (n *Export) job(p *plan.Plan) (*archiveJob, error) {
 		return nil, err
 	}
 	e.opts.Replace = false
+	base := &archive.Base{Sets: []state.SetRef{l.base.set}, HasBlob: l.base.hasBlob()}
 	if e.omitted.Manifests+e.omitted.Blobs == 0 {
-		e.omitted = nil
-		e.unused = &archive.Base{
-			Sets: []state.SetRef{l.base.set}, HasBlob: l.base.hasBlob(),
-			Has: func(digest.Digest) bool { return false },
-		}
+		e.omitted, e.unused = nil, base
+		base.Has = func(digest.Digest) bool { return false }
 		return e, nil
 	}
-	e.opts.Base = &archive.Base{
-		Sets: []state.SetRef{l.base.set},
-		Has:  e.omitted.Has, RepositoryOf: e.omitted.Repository, HasBlob: l.base.hasBlob(),
-	}
+	e.opts.Base, base.Has, base.RepositoryOf = base, e.omitted.Has, e.omitted.Repository
 	if l.base.plan == d {
 		e.opts.Base.Plan = d
 		e.opts.Base.Index, err = indexDigest(p)
@@ -82,13 +77,6 @@ func (n *Export) job(p *plan.Plan) (*archiveJob, error) {
 // selected explicitly.
 func (l *history) folderHas(plan digest.Digest, encrypted bool) bool {
 	return !l.baseChosen && l.newest != nil && l.intact && l.newest.Plan == plan && l.newest.Encrypted == encrypted
-}
-
-// planDigest returns the digest of a plan's JSON.
-func planDigest(p *plan.Plan) (digest.Digest, error) {
-	text := digest.SHA256.Digester()
-	err := p.Write(text.Hash())
-	return text.Digest(), err
 }
 
 // indexDigest returns the digest of the index.json of a plan's archive.

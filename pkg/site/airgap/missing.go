@@ -80,11 +80,11 @@ func bringHint(sets []state.SetRef, imported, folders int) string {
 		if len(names) == 1 {
 			base = "it"
 		}
-		return "bring " + conjunction(names) + " too, and the archives that " + base + " builds on, and name their folders with Options.From"
+		return "bring " + listed(names, "and") + " too, and the archives that " + base + " builds on, and name their folders with Options.From"
 	}
 	switch {
 	case len(sets) > 1:
-		return "bring " + conjunction(names) + " too and name their folders with Options.From"
+		return "bring " + listed(names, "and") + " too and name their folders with Options.From"
 	case folders > 1:
 		return "bring " + names[0] + " too and name its folder with another Options.From"
 	}
@@ -97,16 +97,16 @@ func sequences(sets []state.SetRef) string {
 	for _, s := range sets {
 		numbers = append(numbers, strconv.Itoa(s.Sequence))
 	}
-	return conjunction(numbers)
+	return listed(numbers, "and")
 }
 
-// conjunction joins names as "a, b and c".
-func conjunction(names []string) string {
+// listed joins names as "a, b and c", with another word in place of and.
+func listed(names []string, and string) string {
 	last := len(names) - 1
 	if last < 1 {
 		return strings.Join(names, "")
 	}
-	return strings.Join(names[:last], ", ") + " and " + names[last]
+	return strings.Join(names[:last], ", ") + " " + and + " " + names[last]
 }
 
 // missingError names the archives that are needed too: all that are in no folder and were not
@@ -163,11 +163,5 @@ func missingText(missing []ocispec.Descriptor) string {
 // neverImported returns the sets that the archive builds on and that were never imported, as far as
 // the workspace knows.
 func (c *Import) neverImported() []state.SetRef {
-	var unknown []state.SetRef
-	for _, b := range c.Archive.Selected().BuildsOn {
-		if c.receipt == nil || !c.receipt.Imported(b) {
-			unknown = append(unknown, b)
-		}
-	}
-	return unknown
+	return withoutImported(c.Archive.Selected().BuildsOn, c.receipt)
 }

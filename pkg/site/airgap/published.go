@@ -43,17 +43,14 @@ func (n *Export) siteBefore() (*state.Receipt, int, error) {
 	}
 	if n.before == nil {
 		newest := l.exports[len(l.exports)-1]
-		f, err := l.ws.OpenExportReceipt(l.name, newest.Sequence)
-		if err == nil {
-			n.before, err = state.ReadReceipt(f)
-			err = errors.Join(err, f.Close())
-		}
+		r, err := readAndClose(l.ws.OpenExportReceipt(l.name, newest.Sequence))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, 0, nil // it was damaged, and the user removed it: all content is written
 		}
 		if err != nil {
 			return nil, 0, fmt.Errorf("reading what sequence %d of %q contains: %w", newest.Sequence, l.name, err)
 		}
+		n.before = r
 	}
 	return n.before, l.exports[len(l.exports)-1].Sequence, nil
 }

@@ -21,20 +21,24 @@ import (
 
 // siteReceipt returns what a workspace knows of a mirror and a series of archives, or nil.
 func siteReceipt(ws *state.Workspace, mirror, series string) (*state.Receipt, error) {
-	f, err := ws.OpenReceipt(mirror, series)
+	r, err := readAndClose(ws.OpenReceipt(mirror, series))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	}
-	var r *state.Receipt
-	if err == nil {
-		r, err = state.ReadReceipt(f)
-		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
 		err = fmt.Errorf("reading what %s has of %q: %w", mirror, series, err)
 		return nil, advice.Wrap(advice.Failure, err, "remove that file below receipts in the workspace; the mirror is then asked instead")
 	}
 	return r, nil
+}
+
+// readAndClose reads the receipt in a file that was opened, or returns the error of that.
+func readAndClose(f io.ReadCloser, err error) (*state.Receipt, error) {
+	if err != nil {
+		return nil, err
+	}
+	r, err := state.ReadReceipt(f)
+	return r, errors.Join(err, f.Close())
 }
 
 // ReceiptOptions are the options of Import.WriteReceipt.

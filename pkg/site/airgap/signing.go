@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
@@ -64,12 +65,7 @@ func verdictOf(dir string, set state.SetRef, policy *sshsig.Policy) (sshsig.Verd
 
 // wroteSet reports whether the workspace wrote a set.
 func (l *history) wroteSet(set state.SetRef) bool {
-	for _, c := range l.exports {
-		if c.Sequence == set.Sequence && c.Set == set.Set {
-			return !c.Found
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.exports, func(c state.Export) bool { return c.SetRef == set && !c.Found })
 }
 
 // checkSigner returns an error if the run signs and may neither sign nor build on a set in a

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"filippo.io/age"
@@ -50,7 +49,7 @@ func parseRecipients(to string) ([]age.Recipient, error) {
 		return nil, errIdentity(where)
 	default:
 		var err error
-		if text, _, err = readKeys(to); err != nil {
+		if text, _, err = regular.ReadInput(to, maxKeys); err != nil {
 			return nil, env.InputHint("use age1..., or a file with such lines", "Options.EncryptTo: %w", err)
 		}
 		where += " " + to
@@ -96,24 +95,6 @@ func errSSHKey(where string) error {
 	return env.InputHint("create an age key where the archive is read with age-keygen -o identity.txt, which prints the recipient", "%s: SSH keys can sign archives, but not encrypt or decrypt them", where)
 }
 
-// readKeys reads a file with keys.
-func readKeys(file string) ([]byte, os.FileInfo, error) {
-	f, err := regular.OpenInput(file)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close() // only read from
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxKeys+1))
-	if err == nil && len(text) > maxKeys {
-		err = fmt.Errorf("%s has more than %d bytes and is not a file with keys", file, maxKeys)
-	}
-	return text, info, err
-}
-
 // ReadIdentities reads the age identities in files, with which encrypted archives are read. passphrase
 // is called for each file that is encrypted; its errors are returned unchanged.
 func ReadIdentities(e *env.Env, files []string, passphrase func(file string) ([]byte, error)) ([]age.Identity, error) {
@@ -122,7 +103,7 @@ func ReadIdentities(e *env.Env, files []string, passphrase func(file string) ([]
 		if isIdentity(file) {
 			return nil, env.InputHint("write the identity to a file that only you can read", "Options.Identities takes the name of a file, not an identity: other users can see the arguments of a program")
 		}
-		text, info, err := readKeys(file)
+		text, info, err := regular.ReadInput(file, maxKeys)
 		if err != nil {
 			return nil, env.Inputf("Options.Identities: %w", err)
 		}

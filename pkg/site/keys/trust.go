@@ -2,12 +2,9 @@ package keys
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 )
 
@@ -62,12 +59,8 @@ func ReadSigners(parse func([]byte) (*sshsig.Signers, error), option string, fil
 	var all bytes.Buffer
 	var signers *sshsig.Signers
 	for _, file := range files {
-		f, err := regular.OpenInput(file)
+		text, err := env.ReadLimited(file, sshsig.MaxSigners)
 		if err != nil {
-			return nil, env.Inputf("%s: %w", option, err)
-		}
-		text, err := io.ReadAll(io.LimitReader(f, sshsig.MaxSigners+1))
-		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, env.Inputf("%s: %w", option, err)
 		}
 		if _, err := parse(text); err != nil {
