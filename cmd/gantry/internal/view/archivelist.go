@@ -24,9 +24,7 @@ func ArchiveContent(l *inspect.ArchiveContent, width int) string {
 		if x.DeltaOf != "" {
 			what = fmt.Sprintf("delta of %s (%s)", x.DeltaOf, progress.Bytes(x.BlobSize))
 		}
-		if x.Parts > 0 {
-			what += fmt.Sprintf(", part %d of %d", x.Part, x.Parts)
-		}
+		what += textIf(x.Parts > 0, ", part %d of %d", x.Part, x.Parts)
 		return fmt.Sprintf("%s\t%d\t%d\t%s\t%s", x.Volume, x.Offset, x.Size, x.Digest, what)
 	}))
 }

@@ -19,9 +19,7 @@ func Validation(v *authoring.Validation) string {
 		if p.Line > 0 {
 			position = fmt.Sprintf("%s:%d", position, p.Line)
 		}
-		if position != "" {
-			position += ": "
-		}
+		position += textIf(position != "", ": ")
 		fmt.Fprintf(&b, "%s%s (%s)\n", position, p.Message, p.Rule)
 	}
 	return b.String()

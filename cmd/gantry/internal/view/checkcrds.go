@@ -51,9 +51,7 @@ func writeRefusalRemedy(b *strings.Builder, u check.ComparedUpdate) {
 		return
 	}
 	other := func(v crdsafety.Violation) bool { return v.Rule != crdsafety.StoredVersion }
-	if slices.ContainsFunc(u.Definitions, func(d check.ComparedDefinition) bool { return slices.ContainsFunc(d.Violations, other) }) {
-		fmt.Fprintf(b, "  for the other changes: %s\n", off)
-	}
+	writeIf(b, slices.ContainsFunc(u.Definitions, func(d check.ComparedDefinition) bool { return slices.ContainsFunc(d.Violations, other) }), "  for the other changes: %s\n", off)
 }
 
 // definitionsBreaking returns the names of the definitions that break a rule.

@@ -29,13 +29,9 @@ func ConfigCheck(c *config.Checked) string {
 func writeConfigProblems(b *strings.Builder, file, label string, problems []selection.ConfigProblem) {
 	for _, p := range problems {
 		b.WriteString(file)
-		if p.Line > 0 {
-			fmt.Fprintf(b, ":%d", p.Line)
-		}
+		writeIf(b, p.Line > 0, ":%d", p.Line)
 		b.WriteString(": " + label + p.Message)
-		if p.Hint != "" {
-			b.WriteString("; " + p.Hint)
-		}
+		writeIf(b, p.Hint != "", "; %s", p.Hint)
 		b.WriteString("\n")
 	}
 }

@@ -19,9 +19,7 @@ func ContentDifference(d *report.ContentDifference) string {
 	}
 	fmt.Fprintf(&b, "From %s\n  to %s\n", Printable(d.Old.String()), Printable(d.New.String()))
 	difference(&b, &d.Difference)
-	if d.New.Missing > 0 {
-		fmt.Fprintf(&b, "%s unavailable at the source, and not compared.\n", Number(d.New.Missing, "image is", "images are"))
-	}
+	writeIf(&b, d.New.Missing > 0, "%s unavailable at the source, and not compared.\n", Number(d.New.Missing, "image is", "images are"))
 	return b.String()
 }
 
@@ -63,9 +61,7 @@ func changes(b *strings.Builder, c *plan.Changes, one, many string) {
 	}{{"Added", c.Added}, {"Removed", c.Removed}, {"Changed", c.Changed}} {
 		section(b, part.title+": "+Number(len(part.images), one, many), each(part.images, func(x plan.ChangedImage) string {
 			line := fmt.Sprintf("%s  %s", Printable(x.Name), progress.Bytes(x.Size))
-			if x.Old != "" && x.New != "" {
-				line += fmt.Sprintf("  %s, was %s", Short(x.New), Short(x.Old))
-			}
+			line += textIf(x.Old != "" && x.New != "", "  %s, was %s", Short(x.New), Short(x.Old))
 			return line
 		}))
 	}
@@ -77,9 +73,7 @@ func changedCatalog(b *strings.Builder, c *plan.ChangedCatalog) {
 	fmt.Fprintf(b, "%s: catalog %s\n", titles[c.Change], Printable(c.Name))
 	for _, p := range c.Packages {
 		line := "  package " + Printable(p.Name)
-		if p.Change != plan.ChangeMoved {
-			line += " " + string(p.Change)
-		}
+		line += textIf(p.Change != plan.ChangeMoved, " %s", string(p.Change))
 		b.WriteString(line + "\n")
 		for _, ch := range p.Channels {
 			fmt.Fprintf(b, "    %s\n", Printable(changedChannel(&ch)))

@@ -50,9 +50,7 @@ func Files(l *pull.FileList, width int) string {
 	}
 	return tabulate(width, "NAME\tSIZE\tSHA256", each(l.Files, func(f pull.StoredFile) string {
 		name := f.Name
-		if f.Older {
-			name += "@" + Short(f.SHA256)
-		}
+		name += textIf(f.Older, "@%s", Short(f.SHA256))
 		return fmt.Sprintf("%s\t%s\t%s", name, progress.Bytes(f.Size), f.SHA256.Encoded())
 	}))
 }

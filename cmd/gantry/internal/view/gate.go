@@ -14,15 +14,9 @@ func Gate(g *gates.GateResult) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Gate %s: %s accepted", g.Program, Number(g.Accepted, "image", "images"))
-	if g.Remembered > 0 {
-		fmt.Fprintf(&b, " (%d in earlier runs)", g.Remembered)
-	}
-	if g.Refused > 0 {
-		fmt.Fprintf(&b, ", %d refused", g.Refused)
-	}
-	if g.Failed > 0 {
-		fmt.Fprintf(&b, ", %d not decided", g.Failed)
-	}
+	writeIf(&b, g.Remembered > 0, " (%d in earlier runs)", g.Remembered)
+	writeIf(&b, g.Refused > 0, ", %d refused", g.Refused)
+	writeIf(&b, g.Failed > 0, ", %d not decided", g.Failed)
 	b.WriteString(".\n")
 	return b.String()
 }

@@ -103,9 +103,7 @@ func releaseReasons(r plan.Release) string {
 		case why.Channel == channel && i > 0:
 			text.WriteString(", " + why.Reason)
 		default:
-			if i > 0 {
-				text.WriteString("; ")
-			}
+			writeIf(&text, i > 0, "; ")
 			text.WriteString(why.Channel + ": " + why.Reason)
 		}
 		channel = why.Channel
@@ -121,9 +119,7 @@ func writeUpdates(b *strings.Builder, p *plan.Plan) {
 	b.WriteString("Updates\n")
 	for _, u := range p.Updates {
 		fmt.Fprintf(b, "  %s to %s for %s, in channel %s", u.From, u.To, u.Arch, u.Channel)
-		if u.Product != release.OCP {
-			fmt.Fprintf(b, " of %s", strings.ToUpper(string(u.Product)))
-		}
+		writeIf(b, u.Product != release.OCP, " of %s", strings.ToUpper(string(u.Product)))
 		if len(u.Hops) == 0 {
 			b.WriteString(": nothing to do\n")
 			continue
@@ -138,15 +134,11 @@ func writeUpdates(b *strings.Builder, p *plan.Plan) {
 
 func writeHop(b *strings.Builder, h plan.Hop) {
 	fmt.Fprintf(b, "    %s -> %s", h.From, h.To)
-	if h.NextMinor() {
-		b.WriteString("  to the next minor version")
-	}
+	writeIf(b, h.NextMinor(), "  to the next minor version")
 	b.WriteByte('\n')
 	for _, r := range h.Risks {
 		fmt.Fprintf(b, "      risk %s: %s", OneLine(r.Name), concerned(r))
-		if r.Accepted {
-			b.WriteString("; accepted")
-		}
+		writeIf(b, r.Accepted, "; accepted")
 		b.WriteByte('\n')
 	}
 	for _, ack := range h.Acks {
@@ -176,9 +168,7 @@ func writeRisks(b *strings.Builder, p *plan.Plan) {
 				}) {
 					continue
 				}
-				if len(written) == 0 {
-					b.WriteString("Risks of these updates\n")
-				}
+				writeIf(b, len(written) == 0, "Risks of these updates\n")
 				written = append(written, r)
 				writeRisk(b, r)
 			}
@@ -192,9 +182,7 @@ func writeRisks(b *strings.Builder, p *plan.Plan) {
 func writeRisk(b *strings.Builder, r plan.Risk) {
 	fmt.Fprintf(b, "  %s\n", OneLine(r.Name))
 	writeWrapped(b, "    ", r.Message)
-	if r.URL != "" {
-		fmt.Fprintf(b, "    %s\n", OneLine(r.URL))
-	}
+	writeIf(b, r.URL != "", "    %s\n", OneLine(r.URL))
 	for _, rule := range r.Rules {
 		if rule.PromQL == "" {
 			fmt.Fprintf(b, "    rule: %s, for every cluster\n", rule.Type)
@@ -215,9 +203,7 @@ func writeAcks(b *strings.Builder, p *plan.Plan) {
 				if slices.Contains(written, ack) {
 					continue
 				}
-				if len(written) == 0 {
-					b.WriteString("To acknowledge before the update, in ConfigMap openshift-config/admin-acks\n")
-				}
+				writeIf(b, len(written) == 0, "To acknowledge before the update, in ConfigMap openshift-config/admin-acks\n")
 				written = append(written, ack)
 				fmt.Fprintf(b, "  %s\n", OneLine(ack.Name))
 				writeWrapped(b, "    ", ack.Message)

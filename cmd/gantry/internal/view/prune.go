@@ -48,9 +48,7 @@ func Pruned(r *removal.PruneResult) string {
 	section(&b, "\nNot needed by any image set, but kept:", each(p.Kept, func(k prune.Kept) string {
 		return OneLine(nameOf(k.Repository, k.Tag, string(k.Digest)) + ": " + k.Reason)
 	}))
-	if r.Saved != "" {
-		fmt.Fprintf(&b, "\nThe plan is in %s. To execute it: gantry prune --plan %s %s\n", r.Saved, r.Saved, p.Mirror)
-	}
+	writeIf(&b, r.Saved != "", "\nThe plan is in %s. To execute it: gantry prune --plan %s %s\n", r.Saved, r.Saved, p.Mirror)
 	switch {
 	case p.Empty(), onlyRecords(r):
 	case r.Refused:

@@ -13,9 +13,7 @@ func ReleaseInfo(r *releases.ReleaseInfo, width int) string {
 	fmt.Fprintf(&b, "Release %s for %s\n", r.Release, r.Arch)
 	fmt.Fprintf(&b, "  image    %s\n", OneLine(r.Source))
 	fmt.Fprintf(&b, "  digest   %s\n", r.Digest)
-	if r.URL != "" {
-		fmt.Fprintf(&b, "  erratum  %s\n", OneLine(r.URL))
-	}
+	writeIf(&b, r.URL != "", "  erratum  %s\n", OneLine(r.URL))
 	for _, s := range r.Software {
 		name := s.Name
 		if s.Display != "" {

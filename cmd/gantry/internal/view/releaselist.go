@@ -26,9 +26,7 @@ func Releases(l *releases.ReleaseList, width int) string {
 			if b.Len() > 0 {
 				b.WriteByte('\n')
 			}
-			if len(l.Channels) > 1 {
-				b.WriteString(listTitle(c) + "\n")
-			}
+			writeIf(&b, len(l.Channels) > 1, "%s\n", listTitle(c))
 			writeReleaseList(&b, c, width)
 		}
 	}
@@ -40,9 +38,7 @@ func Releases(l *releases.ReleaseList, width int) string {
 // listTitle returns the title of one list of several.
 func listTitle(c releases.ListedChannel) string {
 	title := fmt.Sprintf("%s for %s", c.Name, c.Arch)
-	if c.From != "" {
-		title += ", from " + c.From
-	}
+	title += textIf(c.From != "", ", from %s", c.From)
 	return title
 }
 

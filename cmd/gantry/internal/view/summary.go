@@ -22,9 +22,7 @@ func Summary(s *mirroring.RunSummary, message string) string {
 		name = "-"
 	}
 	fmt.Fprintf(&b, "# %s to %s: %s\n\n", code(name), code(redact.Address(s.Destination)), s.Run.Result)
-	if message != "" {
-		fmt.Fprintf(&b, "%s\n\n", code(redact.Text(message)))
-	}
+	writeIf(&b, message != "", "%s\n\n", code(redact.Text(message)))
 	writeSummaryTable(&b, s)
 	writeChanges(&b, s)
 	if s.Result != nil && s.Result.Report != nil {
@@ -104,9 +102,7 @@ func writeChanges(b *strings.Builder, s *mirroring.RunSummary) {
 		}
 		fmt.Fprintf(b, "- new release: %s%s\n", code(name), erratum)
 	}
-	for _, name := range s.RemovedReleases {
-		fmt.Fprintf(b, "- release no longer selected: %s\n", code(name))
-	}
+	writeAll(b, "- release no longer selected: %s\n", each(s.RemovedReleases, code))
 	if len(s.AddedReleases)+len(s.RemovedReleases) > 0 {
 		b.WriteByte('\n')
 	}

@@ -27,9 +27,7 @@ func writeUnlisted(b *strings.Builder, c plan.Catalog) {
 		}
 		fmt.Fprintf(b, "    %s  %s\n", u.Image, state)
 		fmt.Fprintf(b, "      %s: %s\n", u.Bundle, strings.Join(u.Found, "; "))
-		if u.ListedAs != "" {
-			fmt.Fprintf(b, "      relatedImages has it under another name: %s\n", u.ListedAs)
-		}
+		writeIf(b, u.ListedAs != "", "      relatedImages has it under another name: %s\n", u.ListedAs)
 	}
 	b.WriteByte('\n')
 }

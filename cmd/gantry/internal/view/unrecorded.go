@@ -34,9 +34,7 @@ func Unrecorded(u *removal.Unrecorded) string {
 			bytes += img.Bytes
 		}
 	}
-	if len(others)+len(attached) == 0 {
-		fmt.Fprintf(&b, "The records of %s list everything in its %s.\n", u.Mirror, Number(u.Repositories, "repository", "repositories"))
-	}
+	writeIf(&b, len(others)+len(attached) == 0, "The records of %s list everything in its %s.\n", u.Mirror, Number(u.Repositories, "repository", "repositories"))
 	if len(others) > 0 {
 		fmt.Fprintf(&b, "%s in %s that no record lists (%s):\n", Number(len(others), "image or tag", "images or tags"), u.Mirror, progress.Bytes(bytes))
 		List(&b, others)
@@ -45,9 +43,7 @@ func Unrecorded(u *removal.Unrecorded) string {
 		fmt.Fprintf(&b, "\n%s that no record lists, and that belong to recorded images (they are never selected):\n", Number(len(attached), "referrer or tag", "referrers or tags"))
 		List(&b, attached)
 	}
-	if u.Incomplete != "" {
-		fmt.Fprintf(&b, "\nnote: %s\n", OneLine(u.Incomplete))
-	}
+	writeIf(&b, u.Incomplete != "", "\nnote: %s\n", OneLine(u.Incomplete))
 	switch {
 	case u.Saved != "":
 		fmt.Fprintf(&b, "\n%s has %s of these. To look at what would be deleted, and to delete it:\n  gantry prune --list %s %s\n  gantry prune --yes --list %s %s\n", u.Saved, Number(u.Selected, "image or tag", "images or tags"), u.Saved, u.Mirror, u.Saved, u.Mirror)

@@ -29,9 +29,7 @@ func VerifiedRegistry(r *verify.VerifiedRegistry) string {
 	}
 	for _, set := range r.ImageSets {
 		fmt.Fprintf(&b, "Image set %s, revision %d of %s: %s", set.Name, set.Revision, set.LastRun.Format("2006-01-02 15:04 UTC"), Number(set.Images, "image", "images"))
-		if set.Missing > 0 {
-			fmt.Fprintf(&b, ", %d missing or incomplete", set.Missing)
-		}
+		writeIf(&b, set.Missing > 0, ", %d missing or incomplete", set.Missing)
 		b.WriteString(".\n")
 	}
 	b.WriteString(VerifiedSignatures(r.Verified))
