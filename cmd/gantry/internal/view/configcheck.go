@@ -28,10 +28,6 @@ func ConfigCheck(c *config.Checked) string {
 
 func writeConfigProblems(b *strings.Builder, file, label string, problems []selection.ConfigProblem) {
 	for _, p := range problems {
-		b.WriteString(file)
-		writeIf(b, p.Line > 0, ":%d", p.Line)
-		b.WriteString(": " + label + p.Message)
-		writeIf(b, p.Hint != "", "; %s", p.Hint)
-		b.WriteString("\n")
+		fmt.Fprintf(b, "%s%s: %s%s\n", file, textIf(p.Line > 0, ":%d", p.Line), label, joined("; ", p.Message, p.Hint))
 	}
 }

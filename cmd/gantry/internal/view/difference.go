@@ -72,9 +72,7 @@ func changedCatalog(b *strings.Builder, c *plan.ChangedCatalog) {
 	titles := map[plan.Change]string{plan.ChangeAdded: "Added", plan.ChangeMoved: "Changed", plan.ChangeRemoved: "Removed"}
 	fmt.Fprintf(b, "%s: catalog %s\n", titles[c.Change], Printable(c.Name))
 	for _, p := range c.Packages {
-		line := "  package " + Printable(p.Name)
-		line += textIf(p.Change != plan.ChangeMoved, " %s", string(p.Change))
-		b.WriteString(line + "\n")
+		fmt.Fprintf(b, "  package %s%s\n", Printable(p.Name), textIf(p.Change != plan.ChangeMoved, " %s", p.Change))
 		for _, ch := range p.Channels {
 			fmt.Fprintf(b, "    %s\n", Printable(changedChannel(&ch)))
 		}
@@ -98,11 +96,11 @@ func changedChannel(c *plan.ChangedChannel) string {
 		bundles []string
 		how     string
 	}{{c.Added, "added"}, {c.Moved, "with another image"}, {c.Removed, "removed"}} {
-		if n := len(part.bundles); n > 3 {
-			line += fmt.Sprintf("; %d bundles %s", n, part.how)
-		} else if n > 0 {
-			line += fmt.Sprintf("; %s %s", strings.Join(part.bundles, ", "), part.how)
+		what := strings.Join(part.bundles, ", ")
+		if len(part.bundles) > 3 {
+			what = fmt.Sprintf("%d bundles", len(part.bundles))
 		}
+		line += textIf(what != "", "; %s %s", what, part.how)
 	}
 	return line
 }

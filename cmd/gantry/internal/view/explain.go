@@ -42,11 +42,7 @@ func writeExplainedImage(b *strings.Builder, x plan.ExplainedImage) {
 	case x.Blocked != "":
 		fmt.Fprintf(b, "  blocked by %q\n", x.Blocked)
 	default:
-		at := ":" + strings.Join(x.Tags, ", ")
-		if len(x.Tags) == 0 {
-			at = "@" + x.Digest.String()
-		}
-		fmt.Fprintf(b, "  becomes %s%s, %s\n", x.Repository, at, progress.Bytes(x.Size))
+		fmt.Fprintf(b, "  becomes %s%s, %s\n", x.Repository, tagged(x.Tags, x.Digest), progress.Bytes(x.Size))
 	}
 	if x.Format != "" {
 		fmt.Fprintf(b, "  converted to the media types of %s from %s, as %s\n", FormatName(x.Format), x.RewrittenFrom, x.Digest)
@@ -55,25 +51,14 @@ func writeExplainedImage(b *strings.Builder, x plan.ExplainedImage) {
 		fmt.Fprintf(b, "  smaller index of %s, as %s\n", x.RewrittenFrom, x.Digest)
 	}
 	writeIf(b, x.NotRewritten != "", "  keeps its digest and all its platforms: %s\n", x.NotRewritten)
-	if x.Subject != "" {
-		fmt.Fprintf(b, "  belongs to %s", x.Subject)
-		writeIf(b, x.Of != "", " of %s", x.Of)
-		b.WriteString("\n")
-	}
-	if x.ArtifactType != "" {
-		fmt.Fprintf(b, "  has the type %s", x.ArtifactType)
-		writeIf(b, x.PredicateType != "", ", with %s", x.PredicateType)
-		b.WriteString("\n")
-	}
+	writeIf(b, x.Subject != "", "  belongs to %s\n", joined(" of ", string(x.Subject), x.Of))
+	writeIf(b, x.ArtifactType != "", "  has the type %s\n", joined(", with ", x.ArtifactType, x.PredicateType))
 	for _, s := range x.Signers {
 		fmt.Fprintf(b, "  signed by %s (%s)\n", s.Name, s.Type)
 	}
 	writeIf(b, x.Signatures > 0, "  carries %s\n", Number(x.Signatures, "OpenPGP signature", "OpenPGP signatures"))
-	for _, l := range x.Lists {
-		if x.Subject != "" {
-			continue // it is not listed itself
-		}
-		fmt.Fprintf(b, "  in the configuration's %s\n", l)
+	if x.Subject == "" { // otherwise, it is not listed itself
+		writeAll(b, "  in the configuration's %s\n", x.Lists)
 	}
 	writeAll(b, "    selected by the rule for tags: %s\n", x.Rules)
 	for _, bundle := range x.Bundles {

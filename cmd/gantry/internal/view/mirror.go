@@ -25,17 +25,11 @@ func Mirrored(r *mirroring.Result, notesAt string, pullFlags []string) string {
 	writeOmitted(&b, r.Archive)
 	writeDeltas(&b, r.Archive)
 	writeIf(&b, r.Blocked > 0, "Blocked by the configuration: %s, which catalogs may still list.\n", Number(r.Blocked, "image", "images"))
-	if n := r.UnsignedImages; n > 0 && (r.Report == nil || r.Report.Copied+r.Report.Present > 0) {
-		fmt.Fprintf(&b, "%s no signature.\n", Number(n, "image has", "images have"))
-	}
-	if n := len(r.Converted); n > 0 {
-		fmt.Fprintf(&b, "%s converted to other media types and other digests than at their sources; their signatures are left out.\n", Number(n, "image is", "images are"))
-	}
+	writeIf(&b, r.UnsignedImages > 0 && r.Report.Copied+r.Report.Present > 0, "%s no signature.\n", Number(r.UnsignedImages, "image has", "images have"))
+	writeIf(&b, len(r.Converted) > 0, "%s converted to other media types and other digests than at their sources; their signatures are left out.\n", Number(len(r.Converted), "image is", "images are"))
 	b.WriteString(VerifiedSignatures(r.Verified))
 	b.WriteString(Gate(r.Gate))
-	if n := len(r.Notes); n > 0 && notesAt != "" {
-		fmt.Fprintf(&b, "%s about the plan: %s.\n", Number(n, "note", "notes"), notesAt)
-	}
+	writeIf(&b, len(r.Notes) > 0 && notesAt != "", "%s about the plan: %s.\n", Number(len(r.Notes), "note", "notes"), notesAt)
 	if !r.Report.Unfinished {
 		writeResources(&b, r.Resources)
 	}
@@ -95,14 +89,9 @@ func WithheldLater(r *mirroring.Result) string {
 
 // sorts returns the kinds of content: "catalogs and releases".
 func sorts(all []plan.Publishable) string {
-	var sorts []string
-	if slices.ContainsFunc(all, func(p plan.Publishable) bool { return p.Catalog != "" }) {
-		sorts = append(sorts, "catalogs")
-	}
-	if slices.ContainsFunc(all, func(p plan.Publishable) bool { return p.Release != "" }) {
-		sorts = append(sorts, "releases")
-	}
-	return strings.Join(sorts, " and ")
+	return joined(" and ",
+		textIf(slices.ContainsFunc(all, func(p plan.Publishable) bool { return p.Catalog != "" }), "catalogs"),
+		textIf(slices.ContainsFunc(all, func(p plan.Publishable) bool { return p.Release != "" }), "releases"))
 }
 
 // A Repair is the result of writing a repair, as gantry mirror --repair --output json prints it.

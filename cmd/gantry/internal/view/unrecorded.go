@@ -16,10 +16,7 @@ func Unrecorded(u *removal.Unrecorded) string {
 	for i := range u.Images {
 		img := &u.Images[i]
 		for j := range max(1, len(img.Tags)) {
-			tag := ""
-			if j < len(img.Tags) {
-				tag = img.Tags[j]
-			}
+			tag := strings.Join(img.Tags[j:min(j+1, len(img.Tags))], "")
 			line := OneLine(nameOf(img.Repository, tag, string(img.Digest)) + " (" + img.Type)
 			switch {
 			case img.BelongsTo != "":

@@ -21,11 +21,7 @@ func VerifiedLayout(r *verify.VerifiedLayout) string {
 		writeBreaks(&b, d.Images)
 	}
 	section(&b, "Missing in "+r.Layout, each(r.Missing, func(m mirror.MissingImage) string { return plan.SourceText(m.Source) + "\n      " + m.Problem }))
-	if n := len(r.Broken); n > 0 {
-		fmt.Fprintf(&b, "%d of %d images are broken.\n", n, r.Images)
-	}
-	if n := len(r.AbsentChildren); n > 0 {
-		fmt.Fprintf(&b, "%s not present, as usual if only some platforms are mirrored; set -c, --plan or --from to check that.\n", Number(n, "platform of an index is", "platforms of indexes are"))
-	}
+	writeIf(&b, len(r.Broken) > 0, "%d of %d images are broken.\n", len(r.Broken), r.Images)
+	writeIf(&b, len(r.AbsentChildren) > 0, "%s not present, as usual if only some platforms are mirrored; set -c, --plan or --from to check that.\n", Number(len(r.AbsentChildren), "platform of an index is", "platforms of indexes are"))
 	return b.String()
 }

@@ -145,6 +145,14 @@ func Short(d digest.Digest) string {
 	return d.String()
 }
 
+// tagged returns the end of a reference: the tags of an image, or its digest if it has none.
+func tagged(tags []string, d digest.Digest) string {
+	if len(tags) == 0 {
+		return "@" + d.String()
+	}
+	return ":" + strings.Join(tags, ", ")
+}
+
 // Kinds returns how many images there are of each kind. Kinds without images are listed only if
 // there are no images of releases.
 func Kinds(count map[plan.ImageKind]int) string {
