@@ -29,6 +29,7 @@ func TestRefusedLines(t *testing.T) {
 		"ISC", w.config("imageset.yaml", storeOnly), "BAD", w.config("bad.yaml", "  images: []\n"), "ABSENT", w.path("absent"), "DISK", fileScheme+w.path("disk"),
 		"TO", "docker://registry.invalid", "CATALOG", w.path("catalog"), "REQUEST", w.write("request.json", "{}"), "ALLOWED", w.write("allowed", w.site().Allowed("ops", "")),
 		"LIMITS", w.write("limits.yaml", "hosts:\n- host: quay.io\n  streams: 0\n- streams: 3\n"), "KEY", key, "LOCKED", locked, "IMAGE", "--kubernetes-image x/gantry:v1",
+		"USERS", w.write("users", "ann:secret\n"), "FOLDER", w.dir,
 	)
 	for line, words := range map[string]string{
 		"plan":                                     "no configuration",
@@ -55,6 +56,19 @@ func TestRefusedLines(t *testing.T) {
 		"mirror -c ISC DISK --volume-size floppy":    "--volume-size",
 		"verify DISK TO":                             "each of its folders",
 		"serve DISK --htpasswd=":                     "--htpasswd is empty",
+		"verify":                                     "arg",
+		"verify --blobs oci://x":                     "--blobs is for docker://",
+		"verify -c x DISK":                           "set none of --config",
+		"verify -c x --plan y TO":                    "set one of --config",
+		// A served archive.
+		"serve":                             "requires at least 1 arg",
+		"serve FOLDER":                      "write file://DIR",
+		"serve docker://mirror.example.com": "write file://DIR",
+		"serve DISK --tls-cert USERS":       "TLS requires --tls-cert and --tls-key|set both",
+		"serve DISK --tls-cert USERS --tls-key USERS":              "--tls-cert |users",
+		"serve DISK --tls-cert USERS --tls-key USERS --plain-http": "--plain-http is for a registry without",
+		"serve DISK --htpasswd USERS":                              "--htpasswd |line 1|htpasswd -B",
+		"serve DISK --address bastion.example.com":                 "--address is for the manifests",
 		// Signatures.
 		"mirror -c ISC DISK --sign-key LOCKED":                                 "encrypted and there is no terminal",
 		"mirror -c ISC DISK --sign-key LOCKED --sign-passphrase-file ISC":      "the passphrase is wrong",
@@ -127,7 +141,7 @@ func TestRefusedLines(t *testing.T) {
 			run = w.bare
 		}
 		o := run(args...)
-		if o.code != exitUsage || o.stdout != "" {
+		if o.code != exitUsage || o.stdout != "" || strings.Contains(o.stderr, "secret") {
 			t.Errorf("gantry %s ended with %d\n%s%s", line, o.code, o.stdout, o.stderr)
 		}
 		for word := range strings.SplitSeq(words, "|") {
