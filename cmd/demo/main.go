@@ -14,6 +14,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -46,7 +47,8 @@ func run(ctx context.Context, program, dir string) error {
 	for _, step := range []func(context.Context) error{
 		d.fillSource, d.plan, d.mirrorToDisk, d.mirrorFromDisk, d.carryWhatIsNew, d.mirrorDirectly, d.mirrorAgain, d.mirrorContent, d.platformReleases, d.verify,
 	} {
-		if err := step(ctx); err != nil {
+		err := step(ctx)
+		if err = cmp.Or(d.err, err); err != nil {
 			return err
 		}
 	}

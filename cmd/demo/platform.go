@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -58,26 +55,21 @@ func (d *demo) platformReleases(ctx context.Context) error {
 	if err := errors.Join(
 		os.WriteFile(conf, append(append(text, '\n'), vendor...), 0o600),
 		os.WriteFile(filepath.Join(d.dir, releaseKeyFile), releases.Keys.OpenPGP, 0o600),
-		os.WriteFile(filepath.Join(d.dir, platformFile), fmt.Appendf(nil, platformSet, services, releaseKeyFile), 0o600),
+		os.WriteFile(filepath.Join(d.dir, platformFile), fmt.Appendf(nil, platformSet, "http://"+services, releaseKeyFile), 0o600),
 	); err != nil {
 		return err
 	}
-	if err := d.show(platformFile); err != nil {
-		return err
-	}
-	if err := d.gantry(ctx, "plan", "-c", platformFile, "--workspace", nearSpace); err != nil {
-		return err
-	}
-	if err := d.gantry(ctx, "mirror", "-c", platformFile, "--workspace", nearSpace, "docker://"+d.near.host+"/ocp"); err != nil {
-		return err
-	}
+	d.show(platformFile)
+	d.gantry(ctx, "plan", "-c", platformFile, "--workspace", nearSpace)
+	d.gantry(ctx, "mirror", "-c", platformFile, "--workspace", nearSpace, "docker://"+d.near.host+"/ocp")
 	if err := d.checkReleases(ctx, releases); err != nil {
 		return err
 	}
 	stop() // what clusters need, they find in the mirror
 	d.source.unplugged.Store(true)
 	defer d.source.unplugged.Store(false)
-	return d.gantry(ctx, "check", "--platform", "--release-key", releaseKeyFile, "--workspace", nearSpace, "docker://"+d.near.host+"/ocp")
+	d.gantry(ctx, "check", "--platform", "--release-key", releaseKeyFile, "--workspace", nearSpace, "docker://"+d.near.host+"/ocp")
+	return nil
 }
 
 // checkReleases pulls the releases and all their components.
@@ -103,23 +95,4 @@ func (d *demo) checkReleases(ctx context.Context, releases *releasetest.Platform
 		d.say("%s/ocp/openshift/release-images:%s  with %d components pulled", d.near.host, name, len(p.Images))
 	}
 	return nil
-}
-
-// serve responds on loopback until it is stopped.
-func serve(ctx context.Context, h http.Handler) (address string, stop func(), err error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = s.Serve(l) // until it is closed
-	}()
-	return "http://" + l.Addr().String(), func() {
-		_ = s.Close()
-		<-done
-	}, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -18,12 +19,18 @@ func (d *demo) title(text string) {
 	fmt.Fprintf(d.out, "\n%d. %s\n\n", d.step, text)
 }
 
+// say prints a line, unless there was an error.
 func (d *demo) say(format string, args ...any) {
-	fmt.Fprintln(d.out, strings.TrimRight("   "+fmt.Sprintf(format, args...), " "))
+	if d.err == nil {
+		fmt.Fprintln(d.out, strings.TrimRight("   "+fmt.Sprintf(format, args...), " "))
+	}
 }
 
-// gantry runs the program in the demo's folder, with its output indented.
-func (d *demo) gantry(ctx context.Context, args ...string) error {
+// gantry runs the program in the demo's folder, with its output indented. It does nothing after an error.
+func (d *demo) gantry(ctx context.Context, args ...string) {
+	if d.err != nil {
+		return
+	}
 	d.say("$ CONTAINERS_REGISTRIES_CONF=%s gantry %s", registries, strings.Join(args, " "))
 	began := time.Now()
 	out := &indenter{w: d.out, prefix: "   | "}
@@ -33,46 +40,44 @@ func (d *demo) gantry(ctx context.Context, args ...string) error {
 	cmd.Dir = d.dir
 	cmd.Env = append(os.Environ(), "CONTAINERS_REGISTRIES_CONF="+registries, "XDG_STATE_HOME="+filepath.Dir(registries))
 	cmd.Stdout, cmd.Stderr = out, out
-	err := cmd.Run()
-	out.end()
-	if err != nil {
-		return fmt.Errorf("gantry %s: %w", args[0], err)
+	if err := cmd.Run(); err != nil {
+		d.err = fmt.Errorf("gantry %s: %w", args[0], err)
 	}
+	out.end()
 	d.say("(%s)", since(began))
-	return nil
 }
 
 // show prints a file of the demo's folder.
-func (d *demo) show(name string) error {
+func (d *demo) show(name string) {
 	text, err := os.ReadFile(filepath.Join(d.dir, name))
-	if err != nil {
-		return err
-	}
+	d.err = cmp.Or(d.err, err)
 	out := &indenter{w: d.out, prefix: "   | "}
-	_, err = out.Write(text)
+	_, _ = out.Write(text) // a reader that is gone sees nothing
 	out.end()
-	return err
 }
 
 // list prints the files below a folder with their sizes.
-func (d *demo) list(name string) error {
+func (d *demo) list(name string) {
 	d.say("%s/ holds", name)
+	d.bytesIn(name, func(path string, n int64) { d.say("  %9s  %s", size(n), path) })
+}
+
+// bytesIn returns the size of the files in a folder, and calls each for each of them.
+func (d *demo) bytesIn(name string, each func(path string, n int64)) (total int64) {
 	root := filepath.Join(d.dir, name)
-	return filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
 		info, err := e.Info()
-		if err != nil {
-			return err
+		if err == nil {
+			total += info.Size()
+			each(strings.TrimPrefix(path, root+string(filepath.Separator)), info.Size())
 		}
-		rel, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		d.say("  %9s  %s", size(info.Size()), rel)
-		return nil
+		return err
 	})
+	d.err = cmp.Or(d.err, err)
+	return total
 }
 
 // An indenter writes lines with a prefix.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log"
 	"net"
@@ -16,53 +15,48 @@ import (
 
 // A memoryRegistry is a registry in this process, on loopback.
 type memoryRegistry struct {
-	host   string
-	server *http.Server
-	done   chan struct{} // closed when the server has ended
+	host string
+	// close ends it.
+	close func()
 	// unplugged makes every request fail as if the network were down.
 	unplugged atomic.Bool
-	// pulled counts manifests and blobs that were read, pushed counts uploaded blobs.
-	pulled, pushed atomic.Int64
+	// pushed counts uploaded blobs.
+	pushed atomic.Int64
 }
 
-func startRegistry(ctx context.Context) (*memoryRegistry, error) {
+func startRegistry(ctx context.Context) (r *memoryRegistry, err error) {
+	content := registrytest.Memory()
+	r = &memoryRegistry{}
+	r.host, r.close, err = serve(ctx, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if r.unplugged.Load() {
+			if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+				_ = conn.Close()
+			}
+			return
+		}
+		if req.Method == http.MethodPost && strings.Contains(req.URL.Path, "/blobs/uploads/") {
+			r.pushed.Add(1)
+		}
+		content.ServeHTTP(w, req)
+	}))
+	return r, err
+}
+
+// serve responds on loopback until it is stopped.
+func serve(ctx context.Context, h http.Handler) (host string, stop func(), err error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	quiet := log.New(io.Discard, "", 0)
-	content := registrytest.Memory()
-	r := &memoryRegistry{host: l.Addr().String(), done: make(chan struct{})}
-	r.server = &http.Server{
-		ErrorLog:          quiet,
-		ReadHeaderTimeout: time.Minute,
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			if r.unplugged.Load() {
-				if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
-					_ = conn.Close()
-				}
-				return
-			}
-			switch path := req.URL.Path; {
-			case req.Method == http.MethodGet && (strings.Contains(path, "/manifests/") || strings.Contains(path, "/blobs/")):
-				r.pulled.Add(1)
-			case req.Method == http.MethodPost && strings.Contains(path, "/blobs/uploads/"):
-				r.pushed.Add(1)
-			}
-			content.ServeHTTP(w, req)
-		}),
-	}
+	s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	done := make(chan struct{})
 	go func() {
-		defer close(r.done)
-		if err := r.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			r.unplugged.Store(true)
-		}
+		defer close(done)
+		_ = s.Serve(l) // until it is closed
 	}()
-	return r, nil
-}
-
-func (r *memoryRegistry) close() {
-	_ = r.server.Close()
-	<-r.done
+	return l.Addr().String(), func() {
+		_ = s.Close()
+		<-done
+	}, nil
 }

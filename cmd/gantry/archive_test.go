@@ -104,36 +104,6 @@ func TestArchiveOutput(t *testing.T) {
 	}
 }
 
-// TestArchiveFlags checks flags that contradict each other or name nothing, and that errors name flags.
-func TestArchiveFlags(t *testing.T) {
-	t.Parallel()
-	w := &fixture{t: t, dir: t.TempDir()}
-	w.surroundings("", "")
-	disk, isc := fileScheme+w.path("disk"), w.config("imageset.yaml", storeOnly)
-	request := w.write("request.json", "{}")
-	for words, args := range map[string][]string{
-		"name a folder with --to":            {"archive", "extract", disk},
-		"--file and --force are for --files": {"archive", "extract", disk, "--to", "x", "--force"},
-		"--sequence -1":                      {"archive", "list", disk, "--sequence", "-1"},
-		"OLD,NEW":                            {"archive", "diff", disk, "--sequence", "1"},
-		"--since and --full":                 {"mirror", "-c", isc, disk, "--since", "1", "--full"},
-		"--since is empty":                   {"mirror", "-c", isc, disk, "--since", ""},
-		"--receipt is empty":                 {"mirror", "-c", isc, disk, "--receipt="},
-		"--base none is for file://":         {"mirror", "-c", isc, "docker://registry.invalid", "--full"},
-		"--write-receipt is for --from":      {"mirror", "-c", isc, "docker://registry.invalid", "--write-receipt", w.path("r.json")},
-		"--gate-plan":                        {"mirror", "--repair", request, disk, "--gate-plan", "/bin/true"},
-		"--volume-size":                      {"mirror", "-c", isc, disk, "--volume-size", "floppy"},
-		"each of its folders":                {"verify", disk, "docker://registry.invalid"},
-		"and that the disk is mounted":       {"archive", "inspect", disk},
-	} {
-		if args[0] == "archive" {
-			w.refuseLook(exitUsage, []string{words}, args...)
-		} else {
-			w.refuse(exitUsage, []string{words}, args...)
-		}
-	}
-}
-
 // refuseLook is refuse for verbs without a workspace. They print nothing to stdout.
 func (w *fixture) refuseLook(code int, words []string, args ...string) outcome {
 	w.t.Helper()

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/archive/foreign"
@@ -10,15 +8,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/archive"
 )
 
-// archiveConvertFlags are the flags of gantry archive convert.
-type archiveConvertFlags struct {
-	options foreign.ConvertArchiveOptions
-	sign    signFlags
-	encrypt encryptFlags
-}
-
 func (a *app) archiveConvertCommand() *cobra.Command {
-	f := archiveConvertFlags{}
+	var o foreign.ConvertArchiveOptions
+	var sign signFlags
+	var encrypt encryptFlags
 	c := &cobra.Command{
 		Use:   "convert file://DIR... --to DIR",
 		Short: "Make an archive of archives that oc mirror wrote",
@@ -44,32 +37,25 @@ What the archives do not tell is in the notes of the plan, which the command pri
   gantry mirror --from file:///srv/converted docker://mirror.example.com:5000/ocp`,
 		Args: cobra.MinimumNArgs(1),
 	}
-	c.RunE = func(cmd *cobra.Command, args []string) error {
-		f.sign.stdin, f.options.Folders = cmd.InOrStdin(), args
-		return a.archiveConvert(cmd.Context(), &f)
+	c.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if o.To == "" {
+			return usageHint("name a folder with --to", "no folder for the archive")
+		}
+		sign.stdin, o.Folders, o.Env = cmd.InOrStdin(), args, a.environment(&a.offline)
+		if o.SigningKey, err = a.signKey(cmd.Context(), sign); err != nil {
+			return err
+		}
+		if o.EncryptTo, err = a.encryption(&encrypt); err != nil {
+			return err
+		}
+		result, err := foreign.ConvertArchive(cmd.Context(), o)
+		return show(a, result, err, view.ConvertedArchive)
 	}
-	c.Flags().StringVar(&f.options.To, "to", "", "folder that the archive is written to")
-	c.Flags().StringVar(&f.options.Name, "name", foreign.ConvertedName, "name of the series of archives")
-	parsedFlag(c.Flags(), &f.options.VolumeSize, "volume-size", "string", "", optional(archive.ParseVolumeSize), "maximum size of volumes: 4GiB, 4.7GB, cd, fat32, dvd, dvd-dl, bd or bd-dl")
-	f.sign.addFlags(c.Flags(), "sign the archive")
-	f.encrypt.addFlags(c.Flags())
+	c.Flags().StringVar(&o.To, "to", "", "folder that the archive is written to")
+	c.Flags().StringVar(&o.Name, "name", foreign.ConvertedName, "name of the series of archives")
+	parsedFlag(c.Flags(), &o.VolumeSize, "volume-size", "string", "", optional(archive.ParseVolumeSize), "maximum size of volumes: 4GiB, 4.7GB, cd, fat32, dvd, dvd-dl, bd or bd-dl")
+	sign.addFlags(c.Flags(), "sign the archive")
+	encrypt.addFlags(c.Flags())
 	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
 	return c
-}
-
-func (a *app) archiveConvert(ctx context.Context, f *archiveConvertFlags) error {
-	o := f.options
-	if o.To == "" {
-		return usageHint("name a folder with --to", "no folder for the archive")
-	}
-	o.Env = a.environment(&a.offline)
-	var err error
-	if o.SigningKey, err = a.signKey(ctx, f.sign); err != nil {
-		return err
-	}
-	if o.EncryptTo, err = a.encryption(&f.encrypt); err != nil {
-		return err
-	}
-	result, err := foreign.ConvertArchive(ctx, o)
-	return show(a, result, err, view.ConvertedArchive)
 }

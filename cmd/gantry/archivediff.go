@@ -1,23 +1,15 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 )
 
-// archiveDiffFlags are the flags of gantry archive diff.
-type archiveDiffFlags struct {
-	trust     trustFlags
-	sequences []int
-}
-
 func (a *app) archiveDiffCommand() *cobra.Command {
-	var f archiveDiffFlags
+	var trust trustFlags
+	var sequences []int
 	c := &cobra.Command{
 		Use:   "diff {file://OLD file://NEW | file://DIR --sequence OLD,NEW}",
 		Short: "Show what changed from one archive to another",
@@ -35,31 +27,16 @@ plans are needed.
   gantry archive diff file:///media/disk -o json`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.archiveDiff(cmd.Context(), &f, args)
+			read, err := a.reading(&trust)
+			if err != nil {
+				return err
+			}
+			d, err := inspect.CompareArchives(cmd.Context(), inspect.CompareArchivesOptions{Folders: args, Sequence: sequences, Read: read})
+			return showDifference(a, d, err, view.ArchiveDifference)
 		},
 	}
-	f.addFlags(c.Flags())
+	trust.addFlags(c.Flags())
+	c.Flags().IntSliceVar(&sequences, "sequence", nil, "numbers of the two archives, as OLD,NEW; 0 is the newest")
+	formFlag(c.Flags(), "format of the list: text or json", outputText, outputJSON)
 	return c
-}
-
-func (f *archiveDiffFlags) addFlags(fs *pflag.FlagSet) {
-	f.trust.addFlags(fs)
-	fs.IntSliceVar(&f.sequences, "sequence", nil, "numbers of the two archives, as OLD,NEW; 0 is the newest")
-	formFlag(fs, "format of the list: text or json", outputText, outputJSON)
-}
-
-func (a *app) archiveDiff(ctx context.Context, f *archiveDiffFlags, args []string) error {
-	read, err := a.reading(&f.trust)
-	if err != nil {
-		return err
-	}
-	d, err := inspect.CompareArchives(ctx, inspect.CompareArchivesOptions{Folders: args, Sequence: f.sequences, Read: read})
-	if err != nil {
-		return err
-	}
-	err = a.result(d, func() string { return view.ArchiveDifference(d) })
-	if err == nil && !d.Empty() {
-		err = errSomething
-	}
-	return err
 }

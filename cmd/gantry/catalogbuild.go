@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -10,14 +9,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
-// buildFlags are the flags of gantry catalog build.
-type buildFlags struct {
-	readFlags
-	options authoring.BuildOptions
-}
-
 func (a *app) catalogBuildCommand() *cobra.Command {
-	var f buildFlags
+	var f registryFlags
+	var o authoring.BuildOptions
 	c := &cobra.Command{
 		Use:   "build CATALOG {docker://HOST[:PORT]/REPOSITORY[:TAG] | oci://DIR}",
 		Short: "Build the image of a catalog and push it, without podman",
@@ -36,29 +30,23 @@ the base. The same catalog and base give the same digest.
   gantry catalog build ./catalog oci://layout`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.options.Catalog, f.options.Destination = args[0], args[1]
-			return a.catalogBuild(cmd.Context(), &f)
+			o.Env, o.Catalog, o.Destination = a.environment(&f), args[0], args[1]
+			built, err := authoring.BuildCatalog(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			if a.output != outputJSON {
+				for _, note := range built.Notes {
+					a.say("note: %s", note)
+				}
+			}
+			return a.result(built, func() string { return fmt.Sprintf("%s\n%s\n", built.Image, built.Digest) })
 		},
 	}
-	f.registryFlags.addFlags(c.Flags())
+	f.addFlags(c.Flags())
 	f.addCacheDir(c.Flags())
-	c.Flags().StringVar(&f.workspace, "workspace", env.DefaultWorkspace, "folder whose cache is used, if it exists")
-	c.Flags().StringVar(&f.options.Base, "base", "", "base image, such as one with opm (default: none)")
+	c.Flags().StringVar(&o.Workspace, "workspace", env.DefaultWorkspace, "folder whose cache is used, if it exists")
+	c.Flags().StringVar(&o.Base, "base", "", "base image, such as one with opm (default: none)")
 	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
 	return c
-}
-
-func (a *app) catalogBuild(ctx context.Context, f *buildFlags) error {
-	f.options.Env, f.options.Workspace = a.environment(&f.registryFlags), f.workspace
-	built, err := authoring.BuildCatalog(ctx, f.options)
-	if err != nil {
-		return err
-	}
-	if a.output == outputJSON {
-		return a.encode(built)
-	}
-	for _, note := range built.Notes {
-		a.say("note: %s", note)
-	}
-	return a.text(fmt.Sprintf("%s\n%s\n", built.Image, built.Digest))
 }

@@ -11,14 +11,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 )
 
-// deprecateFlags are the flags of gantry catalog deprecate.
-type deprecateFlags struct {
-	options authoring.DeprecateOptions
-	remove  bool
-}
-
 func (a *app) catalogDeprecateCommand() *cobra.Command {
-	var f deprecateFlags
+	var o authoring.DeprecateOptions
+	var remove bool
 	c := &cobra.Command{
 		Use:   "deprecate DIR PACKAGE [--channel CHANNEL | --bundle BUNDLE] {--message TEXT | --remove}",
 		Short: "Mark a package, channel or bundle of a catalog folder as deprecated",
@@ -32,14 +27,14 @@ are lost.
   gantry catalog deprecate ./catalog my-operator --channel alpha --remove`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.options.Folder, f.options.Package = strings.TrimPrefix(args[0], source.DirScheme), args[1]
-			return a.catalogDeprecate(cmd.Context(), f.options, f.remove)
+			o.Folder, o.Package = strings.TrimPrefix(args[0], source.DirScheme), args[1]
+			return a.catalogDeprecate(cmd.Context(), o, remove)
 		},
 	}
-	c.Flags().StringVar(&f.options.Target.Channel, "channel", "", "deprecate this channel of the package")
-	c.Flags().StringVar(&f.options.Target.Bundle, "bundle", "", "deprecate this bundle of the package")
-	c.Flags().StringVar(&f.options.Message, "message", "", "message to users")
-	c.Flags().BoolVar(&f.remove, "remove", false, "remove the deprecation")
+	c.Flags().StringVar(&o.Target.Channel, "channel", "", "deprecate this channel of the package")
+	c.Flags().StringVar(&o.Target.Bundle, "bundle", "", "deprecate this bundle of the package")
+	c.Flags().StringVar(&o.Message, "message", "", "message to users")
+	c.Flags().BoolVar(&remove, "remove", false, "remove the deprecation")
 	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
 	return c
 }

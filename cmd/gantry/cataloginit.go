@@ -21,7 +21,11 @@ README.md, and with an icon. Add the channels and bundles after it.
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.Package = args[0]
-			return a.catalogInit(o)
+			m, err := authoring.InitPackage(o)
+			if err != nil {
+				return err
+			}
+			return view.WriteObject(a.stdout, m, a.format == outputYAML)
 		},
 	}
 	c.Flags().StringVar(&o.DefaultChannel, "default-channel", "", "channel of subscriptions that name none")
@@ -29,12 +33,4 @@ README.md, and with an icon. Add the channels and bundles after it.
 	c.Flags().StringVar(&o.Icon, "icon", "", "file with the icon: SVG, PNG, JPEG or GIF")
 	formFlag(c.Flags(), "format of the object: json or yaml", outputJSON, outputYAML)
 	return c
-}
-
-func (a *app) catalogInit(o authoring.InitOptions) error {
-	m, err := authoring.InitPackage(o)
-	if err != nil {
-		return err
-	}
-	return view.WriteObject(a.stdout, m, a.format == outputYAML)
 }

@@ -102,14 +102,3 @@ func TestChartsWithPasswords(t *testing.T) {
 		}
 	}
 }
-
-// TestChartsWithoutTLS checks that the line which installs a chart from a mirror without TLS has the flag for Helm.
-func TestChartsWithoutTLS(t *testing.T) {
-	t.Parallel()
-	renderer, err := os.Executable() // TestMain has a renderer
-	fail.On(t, err)
-	w := newFixture(t, registrytest.Options{})
-	cfg := w.config("charts.yaml", "  helm:\n    repositories:\n    - url: http://"+startCharts(t)+"\n      charts: [{name: podinfo, version: 5.0.0, values: {tag: '1.4'}}]\n")
-	o := w.must("mirror", "-c", cfg, w.docker("/charts"), "--helm-renderer", renderer, "--dest-tls-verify=false")
-	w.says(o.stdout, "helm install podinfo oci://"+w.mirror.Host+"/charts/charts/podinfo --version 5.0.0 --plain-http\n")
-}

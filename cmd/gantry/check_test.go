@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
-	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/plan/proof"
 )
 
@@ -51,26 +50,6 @@ func TestCheckOfPlatform(t *testing.T) {
 	w.says(w.must("check", "--platform", "--from", "4.20.1", "--to", "4.20.2", "--channel", "fast-4.20", at).stdout, "4.20.1 -> 4.20.2  yes")
 	if o := w.gantry("check", "--platform", "--from", "4.19.1", "--to", "4.20.2", "--channel", "fast-4.20", at); o.code != exitMismatch || !strings.Contains(o.stderr, "does not contain the installed release 4.19.1") {
 		t.Errorf("ended with %d\n%s%s", o.code, o.stdout, o.stderr)
-	}
-}
-
-func TestCheckFlags(t *testing.T) {
-	t.Parallel()
-	w := newPlatformFixture(t, releasetest.Definition{})
-	at := w.docker("/ocp")
-	for args, says := range map[string]string{
-		"--platform":                                   "--platform requires one mirror",
-		"--platform example.com/catalog:v1":            "--platform requires one mirror",
-		"--platform " + at + " " + at:                  "--platform requires one mirror",
-		"--platform --from 4.18.1 " + at:               "--from and --to are the ends of an update",
-		"--platform --cluster-version 4.20.1 " + at:    "check operators in another run",
-		"--platform --crd-safety " + at:                "--crd-safety is for operators",
-		"-c no.yaml --to 4.20.2":                       "--to is for --platform",
-		"-c no.yaml --dest-tls-verify=false":           "--dest-tls-verify is for --platform",
-		"-c no.yaml --plan plan.json":                  "one thing must be checked",
-		"--crd-safety example.com/a:v1 --verify-key k": "no archive is read",
-	} {
-		w.refuse(exitUsage, []string{says}, append([]string{"check"}, strings.Fields(args)...)...)
 	}
 }
 

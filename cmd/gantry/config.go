@@ -1,8 +1,6 @@
 package main
 
 import (
-	"cmp"
-
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
@@ -38,7 +36,10 @@ read. Whether packages, channels and images exist is not checked; gantry plan do
   gantry config check --strict imageset.yaml
   gantry config check --output json sets/*.yaml`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return a.configCheck(args, strict) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			result, err := config.Check(config.CheckOptions{Files: args, Strict: strict})
+			return show(a, result, err, view.ConfigCheck)
+		},
 	}
 	c.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
 	return c
@@ -71,9 +72,4 @@ editors and pipelines. It describes what gantry config check --strict accepts.
 	}
 	c.Flags().StringVar(&kind, "kind", imageset.Kind, "kind of the configuration: "+imageset.Kind+" or "+imageset.DeletionKind)
 	return c
-}
-
-func (a *app) configCheck(files []string, strict bool) error {
-	result, err := config.Check(config.CheckOptions{Files: files, Strict: strict})
-	return cmp.Or(a.result(result, func() string { return view.ConfigCheck(result) }), err)
 }

@@ -134,9 +134,7 @@ func TestDeltaOutput(t *testing.T) {
 		want string
 	}{
 		{exitOK, []string{"verify", two}, "whose folder was not named: 1 blob or manifest (202.5 KiB) of its images and 1 blob (1.3 MiB) that deltas are based on are there"},
-		{exitOK, []string{"verify", two, "-o", "json"}, `"bases":1`},
 		{exitOK, []string{"archive", "inspect", two}, "carries 1 blob (1.3 MiB) as deltas ("},
-		{exitOK, []string{"archive", "list", two}, "earlier"},
 		{exitOK, []string{"archive", "list", "--blobs", two}, "delta of " + w.layer("stable")},
 		{exitSomething, []string{"archive", "diff", one, two}, "Changed: 1 image"},
 	} {

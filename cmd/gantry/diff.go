@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
@@ -10,15 +8,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
-// diffFlags are the flags of gantry diff.
-type diffFlags struct {
-	registryFlags
-	options report.DiffOptions
-	trust   trustFlags
-}
-
 func (a *app) diffCommand() *cobra.Command {
-	var f diffFlags
+	var f registryFlags
+	var o report.DiffOptions
+	var trust trustFlags
 	c := &cobra.Command{
 		Use: "diff {OLD NEW | -c FILE OLD | docker://HOST[:PORT][/PREFIX] | file://DIR}",
 		Long: `List what is added, removed and changed between two contents: packages, channels and
@@ -38,16 +31,22 @@ image sets if there is none. --name selects one.
   gantry diff january.json february.json
   gantry diff docker://mirror.example.com:5000/ocp file:///media/disk -o json`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.diff(cmd.Context(), &f, args) },
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.Read, err = a.reading(&trust); err != nil {
+				return err
+			}
+			o.Env, o.Old, o.New = a.environment(&f), args[0], append(args, "")[1]
+			d, err := report.Diff(cmd.Context(), o)
+			return showDifference(a, d, err, view.ContentDifference)
+		},
 	}
-	o := &f.options
 	addSelection(c.Flags(), &o.Selection, pathsKept)
 	addReleaseTrust(c.Flags(), &o.ReleaseTrust)
 	addDestFormat(c.Flags(), &o.Selection)
-	f.registryFlags.addFlags(c.Flags())
+	f.addFlags(c.Flags())
 	f.addCacheDir(c.Flags())
 	f.addRenderer(c.Flags())
-	f.trust.addFlags(c.Flags())
+	trust.addFlags(c.Flags())
 	c.Flags().StringVar(&o.Name, "name", "", "image set of a mirror, and name of the configuration (default: name of the file)")
 	c.Flags().StringVar(&o.Workspace, "workspace", env.DefaultWorkspace, "with -c, folder for the cache")
 	addNestedPaths(c.Flags(), &o.MaxNestedPaths)
@@ -55,21 +54,12 @@ image sets if there is none. --name selects one.
 	return c
 }
 
-func (a *app) diff(ctx context.Context, f *diffFlags, args []string) error {
-	o := f.options
-	var err error
-	if o.Read, err = a.reading(&f.trust); err != nil {
-		return err
-	}
-	o.Env, o.Old = a.environment(&f.registryFlags), args[0]
-	if len(args) > 1 {
-		o.New = args[1]
-	}
-	d, err := report.Diff(ctx, o)
+// showDifference prints a difference. A command that finds one ends with errSomething.
+func showDifference[D interface{ Empty() bool }](a *app, d D, err error, text func(D) string) error {
 	if err != nil {
 		return err
 	}
-	err = a.result(d, func() string { return view.ContentDifference(d) })
+	err = a.result(d, func() string { return text(d) })
 	if err == nil && !d.Empty() {
 		err = errSomething
 	}

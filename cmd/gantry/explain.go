@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
@@ -11,14 +9,9 @@ import (
 	"github.com/gantry-mirror/gantry/plan/explain"
 )
 
-// explainFlags are the flags of gantry plan explain.
-type explainFlags struct {
-	registryFlags
-	options explain.Options
-}
-
 func (a *app) explainCommand() *cobra.Command {
-	var f explainFlags
+	var f registryFlags
+	var o explain.Options
 	c := &cobra.Command{
 		Use:   "explain {IMAGE | BUNDLE | PACKAGE | RELEASE | COMPONENT}",
 		Short: "Show why an image, a bundle or a release is in a plan",
@@ -42,9 +35,15 @@ With -c, the configuration is planned first, and the plan is not saved. Without 
   gantry plan explain 4.20.1
   gantry plan explain etcd`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.explain(cmd.Context(), &f, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Env, o.Name = a.environment(&f), args[0]
+			e, err := explain.Run(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			return a.result(explanationDocument{1, e}, func() string { return view.Explanation(e) })
+		},
 	}
-	o := &f.options
 	addSelection(c.Flags(), &o.Selection, pathsKept)
 	addDestFormat(c.Flags(), &o.Selection)
 	addReleaseTrust(c.Flags(), &o.ReleaseTrust)
@@ -55,15 +54,6 @@ With -c, the configuration is planned first, and the plan is not saved. Without 
 	c.Flags().StringVar(&o.Workspace, "workspace", env.DefaultWorkspace, "folder with the plan, and with the cache for -c")
 	formFlag(c.Flags(), "format of the result: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
-}
-
-func (a *app) explain(ctx context.Context, f *explainFlags, name string) error {
-	f.options.Env, f.options.Name = a.environment(&f.registryFlags), name
-	e, err := explain.Run(ctx, f.options)
-	if err != nil {
-		return err
-	}
-	return a.result(explanationDocument{1, e}, func() string { return view.Explanation(e) })
 }
 
 // An explanationDocument is what gantry plan explain -o json prints.

@@ -11,15 +11,10 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/releases"
 )
 
-// listReleasesFlags are the flags of gantry list releases.
-type listReleasesFlags struct {
-	releaseQuery
-	options        releases.ListOptions
-	arches, filter []string // two names of the same flag
-}
-
 func (a *app) listReleasesCommand() *cobra.Command {
-	var f listReleasesFlags
+	var f releaseQuery
+	var o releases.ListOptions
+	var arches, filter []string // two names of the same flag
 	c := &cobra.Command{
 		Use:   "releases [--channel CHANNEL [--from VERSION [--to VERSION]] | --version X.Y [--channels]]",
 		Short: "List platform releases and the update paths between them",
@@ -45,26 +40,26 @@ If risks forbid all paths, the best of them is printed and the exit status is 10
   gantry list releases --channel eus-4.20 --from 4.18.20
   gantry list releases --channel eus-4.20 --from 4.18.20 --to 4.20.5 --accept-risk RuncShareProcessNamespace`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listReleases(cmd.Context(), &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Env, o.Arch = a.environment(&f.registryFlags), slices.Concat(arches, filter)
+			return a.listReleases(cmd.Context(), o)
+		},
 	}
-	o := &f.options
 	f.ReleaseQuery = &o.ReleaseQuery
 	f.addFlags(c.Flags())
 	c.Flags().StringVar(&o.Channel, "channel", "", "list the releases of this channel")
 	c.Flags().StringVar(&o.Version, "version", "", "minor version, such as 4.20")
 	c.Flags().BoolVar(&o.Channels, "channels", false, "list the channels of --version")
 	c.Flags().BoolVar(&o.Sizes, "sizes", false, "read the payloads and show the size of each release with its images")
-	c.Flags().StringSliceVar(&f.arches, "arch", nil, "architectures of the releases: amd64, arm64, ppc64le, s390x, multi (default: those of -c, or amd64)")
-	c.Flags().StringSliceVar(&f.filter, "filter-by-archs", nil, "the same as --arch, for compatibility with oc mirror")
+	c.Flags().StringSliceVar(&arches, "arch", nil, "architectures of the releases: amd64, arm64, ppc64le, s390x, multi (default: those of -c, or amd64)")
+	c.Flags().StringSliceVar(&filter, "filter-by-archs", nil, "the same as --arch, for compatibility with oc mirror")
 	archFlag(c, "arch")
 	archFlag(c, "filter-by-archs")
 	formFlag(c.Flags(), "format of the list: text, json or yaml", outputText, outputJSON, outputYAML)
 	return c
 }
 
-func (a *app) listReleases(ctx context.Context, f *listReleasesFlags) error {
-	o := f.options
-	o.Env, o.Arch = a.environment(&f.registryFlags), slices.Concat(f.arches, f.filter)
+func (a *app) listReleases(ctx context.Context, o releases.ListOptions) error {
 	l, err := releases.Releases(ctx, o)
 	if l == nil {
 		return err

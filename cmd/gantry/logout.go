@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -22,25 +21,21 @@ registry login writes. Credentials in other files stay, and are reported.
   gantry registry logout --authfile auth.json quay.io/org`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.logout(cmd.Context(), &f, args[0])
+			result, err := registry.Logout(cmd.Context(), registry.LogoutOptions{Env: a.environment(&f), Registry: args[0]})
+			if err != nil {
+				return err
+			}
+			if result.Remaining != "" {
+				a.say("credentials for %s are still in %s", result.Registry, result.Remaining)
+			}
+			return a.result(result, func() string {
+				if !result.Removed {
+					return fmt.Sprintf("There were no credentials for %s in %s.\n", result.Registry, result.File)
+				}
+				return fmt.Sprintf("Logged out of %s: its credentials are no longer in %s.\n", result.Registry, result.File)
+			})
 		},
 	}
 	c.Flags().StringVar(&f.AuthFile, "authfile", "", authFileHelp)
 	return c
-}
-
-func (a *app) logout(ctx context.Context, f *registryFlags, host string) error {
-	result, err := registry.Logout(ctx, registry.LogoutOptions{Env: a.environment(f), Registry: host})
-	if err != nil {
-		return err
-	}
-	if result.Remaining != "" {
-		a.say("credentials for %s are still in %s", result.Registry, result.Remaining)
-	}
-	return a.result(result, func() string {
-		if !result.Removed {
-			return fmt.Sprintf("There were no credentials for %s in %s.\n", result.Registry, result.File)
-		}
-		return fmt.Sprintf("Logged out of %s: its credentials are no longer in %s.\n", result.Registry, result.File)
-	})
 }

@@ -7,44 +7,6 @@ import (
 	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
-// TestPlatformPlan checks that the size of a release counts content that its images share only
-// once.
-func TestPlatformPlan(t *testing.T) {
-	t.Parallel()
-	w := newSmallFixture(t)
-	cfg := w.config("imageset.yaml", `  platform:
-    graph: true
-    channels:
-    - name: fast-4.20
-      from: [4.18.1]
-`)
-	w.says(w.must("plan", "-c", cfg).stdout, `Platform releases
-  RELEASE        TAKEN FOR        SIGNED  IMAGES  SIZE
-  4.18.1-x86_64  fast-4.20: from  yes     6       `, `
-Updates
-  4.18.1 to 4.20.2 for amd64, in channel fast-4.20: 2 updates
-`, "(3 release, 15 component, 6 signature, 1 graph)")
-}
-
-// TestExplainPlatform explains a release and a component.
-func TestExplainPlatform(t *testing.T) {
-	t.Parallel()
-	w := newSmallFixture(t)
-	cfg := w.config("imageset.yaml", `  platform:
-    channels:
-    - name: fast-4.20
-      from: [4.19.2]
-`)
-	w.must("plan", "-c", cfg, "-o", w.path("plan.json"))
-	for name, want := range map[string]string{
-		"4.20.2": "release 4.20.2-x86_64\n  erratum https://errata.example.com/2025/4.20.2\n  channel fast-4.20: path\n  on the update path from 4.19.2 to 4.20.2 in channel fast-4.20\n",
-		"cli":    "  named by release 4.20.2-x86_64 as cli\n    channel fast-4.20: path\n",
-	} {
-		w.says(w.must("explain", "--plan", w.path("plan.json"), name).stdout, want)
-	}
-	w.refuse(exitUsage, []string{`no image, bundle, package, release, chart or file "4.20.3"`, "4.20.2"}, "explain", "--plan", w.path("plan.json"), "4.20.3")
-}
-
 // TestReleaseFlags checks the warnings of flags that have no effect, and that contradictory flags
 // are refused.
 func TestReleaseFlags(t *testing.T) {

@@ -3,7 +3,6 @@ package main
 import (
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
@@ -50,31 +49,6 @@ func TestBadInput(t *testing.T) {
 	for _, r := range w.mirror.Log() {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			t.Errorf("the mirror was changed: %s %s", r.Method, r.Path)
-		}
-	}
-}
-
-// TestBadInputWritesNothing checks that errors in flags and files are found before a folder is
-// created.
-func TestBadInputWritesNothing(t *testing.T) {
-	t.Parallel()
-	w := &fixture{t: t, dir: t.TempDir()}
-	isc := w.config("imageset.yaml", "  additionalImages: [{name: 'quay.io/a/b:v1'}]\n")
-	for _, args := range [][]string{
-		{"plan"},
-		{"plan", "-c", w.path("absent.yaml")},
-		{"plan", "-c", isc, "http://x"},
-		{"mirror", "-c", w.config("bad.yaml", "  images: []\n"), "docker://localhost"},
-		{"mirror", "-c", isc, "docker://localhost/A"},
-		{"mirror", "-c", isc, "docker://localhost", "--parallel-layers", "0"},
-		{"mirror", "--from", "file://" + w.path("nothing"), "docker://localhost"},
-		{"verify", "-c", w.path("absent.yaml"), "docker://localhost"},
-	} {
-		if o := w.gantry(args...); o.code != exitUsage {
-			t.Errorf("gantry %v ended with %d:\n%s", args, o.code, o.stderr)
-		}
-		if _, err := os.Stat(w.path("workspace")); err == nil {
-			t.Fatalf("gantry %v made a workspace", args)
 		}
 	}
 }

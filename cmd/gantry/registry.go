@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
@@ -23,15 +21,10 @@ repositories or projects that a mirror needs where a push does not create them.
 	}, a.doctorCommand(), a.loginCommand(), a.logoutCommand(), a.registryPrepareCommand())
 }
 
-// prepareFlags are the flags of gantry registry prepare.
-type prepareFlags struct {
-	registryFlags
-	options repositories.Options
-	trust   trustFlags
-}
-
 func (a *app) registryPrepareCommand() *cobra.Command {
-	var f prepareFlags
+	var f registryFlags
+	var o repositories.Options
+	var trust trustFlags
 	c := &cobra.Command{
 		Use:   "prepare {-c FILE | --plan FILE | --from file://DIR} docker://HOST[:PORT][/PREFIX]",
 		Short: "Create the repositories or projects that a plan needs",
@@ -49,16 +42,22 @@ private. Nothing is copied.
   gantry registry prepare --from file:///media/disk --registry-token-file token docker://quay.example.com/ocp
   gantry registry prepare --plan plan.json --print docker://123456789012.dkr.ecr.eu-central-1.amazonaws.com/ocp`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.prepareRegistry(cmd.Context(), &f, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.Read, err = a.reading(&trust); err != nil {
+				return err
+			}
+			o.Env, o.Mirror = a.environment(&f), args[0]
+			result, err := repositories.Prepare(cmd.Context(), o)
+			return show(a, result, err, func(r *repositories.Prepared) string { return view.PreparedRegistry(r, err != nil) })
+		},
 	}
-	o := &f.options
 	addSelection(c.Flags(), &o.Selection, pathsKept)
 	addReleaseTrust(c.Flags(), &o.ReleaseTrust)
-	f.registryFlags.addFlags(c.Flags())
+	f.addFlags(c.Flags())
 	f.addCacheDir(c.Flags())
 	f.addRenderer(c.Flags())
 	addRegistryAPI(c.Flags(), &o.API)
-	f.trust.addFlags(c.Flags())
+	trust.addFlags(c.Flags())
 	c.Flags().StringVar(&o.Plan, "plan", "", "the plan, a file from gantry plan --lock")
 	c.Flags().Var((*archives)(&o.From), "from", "the plan of the archive in this folder, file://DIR (may be repeated, or with commas)")
 	c.Flags().StringVar(&o.Workspace, "workspace", env.DefaultWorkspace, "with -c, folder for the cache")
@@ -66,15 +65,4 @@ private. Nothing is copied.
 	c.Flags().BoolVar(&o.Print, "print", false, "create nothing, and print the commands that would: aws, or curl")
 	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
 	return c
-}
-
-func (a *app) prepareRegistry(ctx context.Context, f *prepareFlags, mirror string) error {
-	o := f.options
-	var err error
-	if o.Read, err = a.reading(&f.trust); err != nil {
-		return err
-	}
-	o.Env, o.Mirror = a.environment(&f.registryFlags), mirror
-	result, err := repositories.Prepare(ctx, o)
-	return show(a, result, err, func(r *repositories.Prepared) string { return view.PreparedRegistry(r, err != nil) })
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,16 +18,11 @@ const (
 	icspUsage = "write ImageContentSourcePolicies, for clusters before OpenShift 4.13, in place of mirror sets"
 )
 
-// resourcesFlags are the flags of gantry cluster resources.
-type resourcesFlags struct {
-	registryFlags
-	options cluster.ResourcesOptions
-	trust   trustFlags
-	icsp    bool
-}
-
 func (a *app) resourcesCommand() *cobra.Command {
-	var f resourcesFlags
+	var f registryFlags
+	var o cluster.ResourcesOptions
+	var trust trustFlags
+	var icsp bool
 	c := &cobra.Command{
 		Use:   "resources [docker://HOST[:PORT][/PREFIX]]",
 		Short: "Write the cluster resources of a mirror again, also for another host name",
@@ -42,42 +38,37 @@ only one. What no flag sets is as in the last run.
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("icsp") {
-				f.options.ICSP = &f.icsp
+				o.ICSP = &icsp
 			}
-			if len(args) > 0 {
-				f.options.Mirror = args[0]
-			}
-			return a.resources(cmd.Context(), &f)
+			o.Env, o.Mirror = a.environment(&f), strings.Join(args, "")
+			return a.resources(cmd.Context(), o, &trust)
 		},
 	}
-	o := &f.options
 	c.Flags().StringVar(&o.Workspace, "workspace", env.DefaultWorkspace, "folder of the workspace")
 	c.Flags().Var((*archives)(&o.From), "from", "write the resources for what the archive in this folder brings, file://DIR (may be repeated, or with commas)")
 	c.Flags().StringVar(&o.MirrorHost, "mirror-host", "", "HOST[:PORT][/PREFIX] by which clusters reach the mirror, if it is another one")
 	c.Flags().StringVar(&o.For, "for", "", forUsage)
-	c.Flags().BoolVar(&f.icsp, "icsp", false, icspUsage)
+	c.Flags().BoolVar(&icsp, "icsp", false, icspUsage)
 	c.Flags().StringVar(&o.MirrorSourcePolicy, "mirror-source-policy", "", "mirrorSourcePolicy of the mirror sets: NeverContactSource or AllowContactingSource")
 	c.Flags().StringVar(&o.ImagePolicies, "image-policies", "", "version of the ClusterImagePolicies: v1, v1alpha1 or none")
 	c.Flags().StringVar(&o.ImagePolicyNamespace, "image-policy-namespace", "", "write ImagePolicies for this namespace instead of ClusterImagePolicies")
 	c.Flags().StringVar(&f.Destination.CertDir, "dest-cert-dir", "", "folder with the CA of the mirror (*.crt), for the files that trust it (default: as in the last run)")
 	c.Flags().BoolVar(&f.Destination.PlainHTTP, "dest-plain-http", false, "write the files for a mirror with plain HTTP (default: as in the last run)")
-	f.trust.addFlags(c.Flags())
+	trust.addFlags(c.Flags())
 	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
 	return c
 }
 
-func (a *app) resources(ctx context.Context, f *resourcesFlags) error {
-	o := f.options
-	if err := f.trust.check(len(o.From) > 0); err != nil {
+func (a *app) resources(ctx context.Context, o cluster.ResourcesOptions, trust *trustFlags) error {
+	if err := trust.check(len(o.From) > 0); err != nil {
 		return err
 	}
 	if len(o.From) > 0 {
 		var err error
-		if o.Read, err = a.reading(&f.trust); err != nil {
+		if o.Read, err = a.reading(trust); err != nil {
 			return err
 		}
 	}
-	o.Env = a.environment(&f.registryFlags)
 	files, err := mirroring.Resources(ctx, o)
 	if err != nil {
 		return err

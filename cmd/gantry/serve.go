@@ -11,17 +11,12 @@ import (
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 )
 
-// serveFlags are the flags of gantry archive serve.
-type serveFlags struct {
-	options serve.Options
-	trust   trustFlags
-}
-
 // htpasswdFlag is the name of the flag.
 const htpasswdFlag = "htpasswd"
 
 func (a *app) serveCommand() *cobra.Command {
-	var f serveFlags
+	var o serve.Options
+	var trust trustFlags
 	c := &cobra.Command{
 		Use:   "serve file://DIR...",
 		Short: "Serve an archive as a read-only registry",
@@ -44,12 +39,11 @@ requires --tls-cert and --tls-key, or --plain-http. Stop it with Ctrl-C or TERM.
   gantry archive serve file:///media/march file:///media/april`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.options.Archive = args
-			return a.serve(cmd.Context(), &f)
+			o.Archive = args
+			return a.serve(cmd.Context(), o, &trust)
 		},
 	}
-	o := &f.options
-	f.trust.addFlags(c.Flags())
+	trust.addFlags(c.Flags())
 	c.Flags().StringVar(&o.Listen, "listen", "127.0.0.1:5000", "address to listen on; port 0 is a free port, :PORT all addresses of this machine")
 	c.Flags().StringVar(&o.TLSCert, "tls-cert", "", "PEM file with the TLS certificate and its chain")
 	c.Flags().StringVar(&o.TLSKey, "tls-key", "", "PEM file with the private key of --tls-cert")
@@ -61,13 +55,12 @@ requires --tls-cert and --tls-key, or --plain-http. Stop it with Ctrl-C or TERM.
 	return c
 }
 
-func (a *app) serve(ctx context.Context, f *serveFlags) error {
-	o := f.options
+func (a *app) serve(ctx context.Context, o serve.Options, trust *trustFlags) error {
 	if _, err := open.Folders("", o.Archive); err != nil {
 		return err
 	}
 	var err error
-	if o.Read, err = a.reading(&f.trust); err != nil {
+	if o.Read, err = a.reading(trust); err != nil {
 		return err
 	}
 	o.Env = a.environment(&a.offline)

@@ -49,26 +49,3 @@ func TestKubernetesJob(t *testing.T) {
 	}
 	w.refuse(exitUsage, []string{"JOB_COMPLETION_INDEX, which is not set"}, "mirror", "--plan", w.path("plan.json"), "--shard", "job/2", w.docker("/site"))
 }
-
-// TestKubernetesJobRefused checks which flags are refused. Package shards tests the options.
-func TestKubernetesJobRefused(t *testing.T) {
-	t.Parallel()
-	w := newFixture(t, registrytest.Options{})
-	for args, words := range map[string]string{
-		"--kubernetes-job 0 --kubernetes-image x/gantry:v1 ":                        "--kubernetes-job is 0, and a plan has 1 to 1000 shards",
-		"--kubernetes-job 2 ":                                                       "--kubernetes-job requires --kubernetes-image",
-		"--kubernetes-image x/gantry:v1 ":                                           "--kubernetes-image is only for --kubernetes-job",
-		"--kubernetes-job 2 --kubernetes-image x/gantry:v1 -o json ":                "--kubernetes-job prints YAML",
-		"--kubernetes-job 2 --kubernetes-image x/gantry:v1 --policy policy.json ":   "--kubernetes-job cannot be combined with --policy",
-		"--kubernetes-job 2 --kubernetes-image x/gantry:v1 --gate scan ":            "--kubernetes-job cannot be combined with --gate",
-		"--kubernetes-job 2 --kubernetes-image x/gantry:v1 docker://user:secret@x ": "must not contain credentials",
-	} {
-		if !strings.Contains(args, "docker://") {
-			args += w.docker("/x")
-		}
-		w.refuse(exitUsage, []string{words}, append([]string{"plan", "-c", w.path("imageset.yaml")}, strings.Fields(args)...)...)
-	}
-	if n := len(w.source.Log()); n > 0 {
-		t.Errorf("%d requests", n)
-	}
-}

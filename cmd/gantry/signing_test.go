@@ -70,40 +70,6 @@ func TestSignedDiskOutput(t *testing.T) {
 	}
 }
 
-// TestSignatureFlags checks that signature flags that contradict each other or have no effect are
-// refused.
-func TestSignatureFlags(t *testing.T) {
-	t.Parallel()
-	w := &fixture{t: t, dir: t.TempDir()}
-	w.surroundings("", "")
-	key, _ := w.site().SSHKey("ops", "")
-	locked, _ := w.site().SSHKey("locked", "secret")
-	isc := w.config("imageset.yaml", storeOnly)
-	disk, registry := "file://"+w.path("disk"), "docker://registry.invalid"
-	allowed := w.write("allowed", w.site().Allowed("ops", ""))
-	for _, tc := range []struct {
-		words string
-		args  []string
-	}{
-		{"encrypted and there is no terminal", []string{"mirror", "-c", isc, disk, "--sign-key", locked}},
-		{"the passphrase is wrong", []string{"mirror", "-c", isc, disk, "--sign-key", locked, "--sign-passphrase-file", isc}},
-		{"SSH_AUTH_SOCK", []string{"mirror", "-c", isc, disk, "--sign-key", locked + ".pub"}},
-		{"--sign-key is for file://", []string{"mirror", "-c", isc, registry, "--sign-key", key}},
-		{"--verify-key is for reading an archive", []string{"mirror", "-c", isc, disk, "--verify-key", key + ".pub"}},
-		{"no trusted keys are known", []string{"mirror", "--from", disk, registry, "--require-signature"}},
-		{"no trusted keys are known", []string{"mirror", "--from", disk, registry, "--signer", "ops"}},
-		{"--verify-key and --allowed-signers", []string{"mirror", "--from", disk, registry, "--verify-key", key + ".pub", "--allowed-signers", allowed}},
-		{"keys of --verify-key have no names", []string{"verify", disk, "--verify-key", key + ".pub", "--signer", "ops"}},
-		{"not a usable private key", []string{"mirror", "-c", isc, disk, "--sign-key", isc}},
-		{"--sign-key is empty", []string{"mirror", "-c", isc, disk, "--sign-key", ""}},
-	} {
-		w.refuse(exitUsage, []string{tc.words}, tc.args...)
-	}
-	w.refuseLook(exitUsage, []string{"--htpasswd is empty"}, "serve", disk, "--htpasswd", "")
-	fail.On(t, os.Chmod(key, 0o644))
-	w.refuse(exitUsage, []string{"chmod 600"}, "mirror", "-c", isc, disk, "--sign-key", key)
-}
-
 // TestPromptPassphrase checks the prompt for a passphrase.
 func TestPromptPassphrase(t *testing.T) {
 	t.Parallel()

@@ -140,13 +140,10 @@ func (f Flag) Instead() string {
 		return "use --" + f.Text + "=false"
 	case Refused:
 		return f.Text
-	case Special:
-		return specialInstead[f.Name]
-	case Same:
-		return ""
-	default:
+	case Honored, Ignored:
 		return "leave it out: " + f.Text
 	}
+	return specialInstead[f.Name] // "" for those that are the same
 }
 
 // specialInstead has what to do in place of flags whose effect is Special and that gantry mirror does

@@ -79,38 +79,17 @@ func (f *Flag) usage() string {
 	if f.Short != "" {
 		text = "-" + f.Short + ", " + text
 	}
-	switch f.Takes {
-	case Text:
-		return text + " TEXT"
-	case Int:
-		return text + " N"
-	case Duration:
-		return text + " DURATION"
-	case Level:
-		return text + " [N]"
-	case Bool:
-	}
-	return text
+	return text + map[Kind]string{Text: " TEXT", Int: " N", Duration: " DURATION", Level: " [N]"}[f.Takes]
 }
 
 // Becomes returns what a flag is here, as Markdown.
 func (f *Flag) Becomes() string {
-	switch f.Effect {
-	case Same:
-		return "the same"
-	case Renamed:
-		return "`--" + f.Text + "`"
-	case Opposite:
-		return "`--" + f.Text + "=false`"
-	case Honored:
-		return "nothing to do: " + f.Text
-	case Ignored:
-		return "no effect: " + f.Text
-	case Refused:
-		return "refused: " + f.Text
-	case Special:
-	}
-	return f.Text
+	return strings.ReplaceAll(becomes[f.Effect], "TEXT", f.Text)
+}
+
+// becomes are the effects of flags with their texts, as Markdown.
+var becomes = map[Effect]string{
+	Same: "the same", Renamed: "`--TEXT`", Opposite: "`--TEXT=false`", Honored: "nothing to do: TEXT", Ignored: "no effect: TEXT", Refused: "refused: TEXT", Special: "TEXT",
 }
 
 // plainText removes the marks of Markdown.

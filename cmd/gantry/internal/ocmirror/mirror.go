@@ -34,8 +34,7 @@ func (l *line) mirror() error {
 		destination = l.args[0]
 	}
 	toArchive := strings.HasPrefix(destination, fileScheme)
-	err := l.each(func(g given) error { return l.mirrorFlag(g, toArchive, strings.HasPrefix(destination, dockerScheme)) })
-	if err != nil {
+	if err := l.each(func(g given) error { return l.mirrorFlag(g, destination) }); err != nil {
 		return err
 	}
 	l.verification()
@@ -62,40 +61,34 @@ func (l *line) mirror() error {
 	return nil
 }
 
+// destined are the flags that have an effect for destinations of one scheme: Gantry's name of the flag,
+// and why it has no effect for others.
+var destined = map[string]struct{ scheme, own, otherwise string }{
+	"since":            {fileScheme, "since", "it is for file:// destinations"},
+	"strict-archive":   {fileScheme, "strict-archive", "it is for file:// destinations"},
+	"ignore-history":   {fileScheme, "full", "the content of the mirror is always checked"},
+	"max-nested-paths": {dockerScheme, "max-nested-paths", "it is for docker:// destinations"},
+}
+
 // mirrorFlag translates a flag whose effect is Special.
-func (l *line) mirrorFlag(g given, toArchive, toRegistry bool) error {
+func (l *line) mirrorFlag(g given, destination string) error {
+	switch to, ok := destined[g.Name]; {
+	case !ok:
+	case g.Takes == Bool && !truth(g.value):
+		return nil
+	case strings.HasPrefix(destination, to.scheme) && g.Takes == Bool:
+		l.addBool(to.own, true)
+		return nil
+	case strings.HasPrefix(destination, to.scheme):
+		l.add(to.own, g.value)
+		return nil
+	case g.Name == "since" && !isSince(g.value):
+		return refuse("use a date such as 2026-10-01, or leave it out: it is for file:// destinations", "--since %q is not a date", g.value)
+	default:
+		l.noEffect(g.Name, to.otherwise)
+		return nil
+	}
 	switch g.Name {
-	case "since":
-		if toArchive {
-			l.add(g.Name, g.value)
-			return nil
-		}
-		if !isSince(g.value) {
-			return refuse("use a date such as 2026-10-01, or leave it out: it is for file:// destinations", "--since %q is not a date", g.value)
-		}
-		l.noEffect(g.Name, "it is for file:// destinations")
-	case "strict-archive":
-		switch {
-		case !truth(g.value):
-		case toArchive:
-			l.addBool(g.Name, true)
-		default:
-			l.noEffect(g.Name, "it is for file:// destinations")
-		}
-	case "ignore-history":
-		switch {
-		case !truth(g.value):
-		case toArchive:
-			l.addBool("full", true)
-		default:
-			l.noEffect(g.Name, "the content of the mirror is always checked")
-		}
-	case "max-nested-paths":
-		if toRegistry {
-			l.add(g.Name, g.value)
-			return nil
-		}
-		l.noEffect(g.Name, "it is for docker:// destinations")
 	case "dry-run-manifest-lists":
 		if truth(g.value) {
 			if !truth(l.value("dry-run")) {
@@ -104,10 +97,10 @@ func (l *line) mirrorFlag(g given, toArchive, toRegistry bool) error {
 			l.note("--%s is --dry-run: gantry plan --lock FILE lists every manifest", g.Name)
 		}
 	case "continue-on-error":
-		l.onError(truth(g.value))
+		l.add("on-error", map[bool]string{true: "continue", false: "stop"}[truth(g.value)])
 	case "skip-missing":
 		if truth(g.value) && l.value("continue-on-error") == "" {
-			l.onError(true)
+			l.add("on-error", "continue")
 		}
 	case "rebuild-catalogs":
 		if !truth(g.value) {
@@ -139,14 +132,6 @@ func isSince(value string) bool {
 		_, err := time.Parse(layout, value)
 		return err == nil
 	})
-}
-
-func (l *line) onError(goOn bool) {
-	if goOn {
-		l.add("on-error", "continue")
-		return
-	}
-	l.add("on-error", "stop")
 }
 
 // maxParallel is the largest number that --parallel-images takes.

@@ -92,6 +92,9 @@ func Translate(args []string, o Options) (Command, error) {
 		return Command{}, err
 	}
 	_, own := l.verb.words()
+	if slices.ContainsFunc(l.args, func(arg string) bool { return strings.HasPrefix(arg, "-") }) {
+		l.out = append(l.out, "--") // the command line has it, too
+	}
 	c := Command{Args: slices.Concat(strings.Fields(own), l.out, l.args), Notes: l.notes, Env: l.env}
 	if l.verb == Version {
 		c.Version = l.versionText()

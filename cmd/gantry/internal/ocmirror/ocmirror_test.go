@@ -132,6 +132,7 @@ func TestTranslate(t *testing.T) {
 		"-ca.yaml -q file://d":                                 "mirror -c a.yaml --quiet --workspace d/working-dir file://d",
 		"-fqca.yaml file://d":                                  "mirror --quiet -c a.yaml --workspace d/working-dir file://d | --force has no effect: content that is already present is checked, and only the rest is copied",
 		"-c a.yaml -- file://d":                                "mirror -c a.yaml --workspace d/working-dir file://d",
+		"-c a.yaml -- -q":                                      "mirror -c a.yaml --workspace oc-mirror-workspace/working-dir -- -q",
 		"--force=false -c a.yaml file://d":                     "mirror -c a.yaml --workspace d/working-dir file://d",
 		"-c a.yaml -w file://w/working-dir" + m2m:              "mirror -c a.yaml --workspace w/working-dir docker://r.example.com/x",
 		"-c a.yaml -d w" + m2m:                                 "mirror -c a.yaml --workspace w/working-dir docker://r.example.com/x",

@@ -13,15 +13,11 @@ func ConvertedArchive(r *foreign.ConvertedArchive) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Converted %s to sequence %d in %s: %s, %s.\n", strings.Join(r.Folders, ", "), r.Sequence, r.Archive,
 		Number(r.Totals.Images, "image", "images"), progress.Bytes(r.Totals.Bytes))
-	if r.Earlier > 0 {
-		fmt.Fprintf(&b, "Of %s, earlier archives have everything; they are not converted.\n", Number(r.Earlier, "name", "names"))
-	}
+	writeIf(&b, r.Earlier > 0, "Of %s, earlier archives have everything; they are not converted.\n", Number(r.Earlier, "name", "names"))
 	for _, i := range r.Incomplete {
 		fmt.Fprintf(&b, "  incomplete: %s has no %s\n", i.Name, i.Missing)
 	}
-	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "  note: %s\n", note)
-	}
+	writeAll(&b, "  note: %s\n", r.Notes)
 	fmt.Fprintf(&b, "On the disconnected side:\n  gantry mirror --from file://%s docker://MIRROR\n", r.Archive)
 	return b.String()
 }

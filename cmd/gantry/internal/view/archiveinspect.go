@@ -28,22 +28,20 @@ func Inspection(r *inspect.Inspection, width int) string {
 	if r.Signature != nil {
 		signature = Signed(*r.Signature)
 	}
-	t := newTable(&b, width)
-	fmt.Fprintf(t, "Archive\t%s\n", strings.Join(r.Folders, ", "))
 	name := fmt.Sprintf("of %q", r.Name)
 	if slices.ContainsFunc(r.Sets, func(s inspect.InspectedSet) bool { return s.Locked && s.Set == r.Set }) {
 		name = "(the name is encrypted)"
 	}
-	fmt.Fprintf(t, "Sequence\t%d %s\n", r.Sequence, name)
-	fmt.Fprintf(t, "Set manifest\t%s\n", r.Set)
-	fmt.Fprintf(t, "Signature\t%s\n", signature)
-	_ = t.Flush() // into memory
+	b.WriteString(align(width, []string{
+		"Archive\t" + strings.Join(r.Folders, ", "),
+		fmt.Sprintf("Sequence\t%d %s", r.Sequence, name),
+		fmt.Sprintf("Set manifest\t%s", r.Set),
+		"Signature\t" + signature,
+	}))
 	for i := range r.Sets {
 		writeSet(&b, &r.Sets[i], width)
 	}
-	if len(r.Others) > 0 {
-		fmt.Fprintf(&b, "\nOther archives in the folder, which --sequence selects: %s\n", strings.Trim(fmt.Sprint(r.Others), "[]"))
-	}
+	writeIf(&b, len(r.Others) > 0, "\nOther archives in the folder, which --sequence selects: %s\n", strings.Trim(fmt.Sprint(r.Others), "[]"))
 	writeInspectedPlan(&b, r, width)
 	return Trimmed(b.String())
 }
@@ -69,29 +67,18 @@ func writeSet(b *strings.Builder, s *inspect.InspectedSet, width int) {
 	if len(s.BuildsOn) > 0 {
 		on := each(s.BuildsOn, func(base inspect.InspectedBase) string { return strconv.Itoa(base.Sequence) })
 		fmt.Fprintf(b, "  builds on sequence %s", strings.Join(on, ", "))
-		if s.Omitted > 0 {
-			fmt.Fprintf(b, ", which brought %s (%s) that new images share", Number(s.Omitted, "manifest or blob", "manifests and blobs"), progress.Bytes(s.OmittedBytes))
-		}
+		writeIf(b, s.Omitted > 0, ", which brought %s (%s) that new images share", Number(s.Omitted, "manifest or blob", "manifests and blobs"), progress.Bytes(s.OmittedBytes))
 		b.WriteString("\n")
 	}
-	if s.Deltas > 0 {
-		fmt.Fprintf(b, "  carries %s (%s) as deltas (%s)\n", Number(s.Deltas, "blob", "blobs"), progress.Bytes(s.RebuiltBytes), progress.Bytes(s.DeltaBytes))
-	}
-	if len(s.Features) > 0 {
-		fmt.Fprintf(b, "  format features: %s\n", strings.Join(s.Features, ", "))
-	}
-	t := newTable(b, width)
-	for _, v := range s.Volumes {
-		where := Printable(v.Path)
-		if v.Problem != "" {
+	writeIf(b, s.Deltas > 0, "  carries %s (%s) as deltas (%s)\n", Number(s.Deltas, "blob", "blobs"), progress.Bytes(s.RebuiltBytes), progress.Bytes(s.DeltaBytes))
+	writeIf(b, len(s.Features) > 0, "  format features: %s\n", strings.Join(s.Features, ", "))
+	b.WriteString(align(width, each(s.Volumes, func(v inspect.InspectedVolume) string {
+		where := joined(": ", Printable(v.Path), v.Problem)
+		if v.Path == "" && v.Problem != "" {
 			where = strings.ToUpper(v.Problem[:1]) + v.Problem[1:]
-			if v.Path != "" {
-				where = Printable(v.Path) + ": " + v.Problem
-			}
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", v.Name, progress.Bytes(v.Size), where)
-	}
-	_ = t.Flush() // into memory
+		return fmt.Sprintf("  %s\t%s\t%s", v.Name, progress.Bytes(v.Size), where)
+	})))
 }
 
 // writeInspectedPlan writes the summary of the plan, or why there is none.
@@ -102,25 +89,14 @@ func writeInspectedPlan(b *strings.Builder, r *inspect.Inspection, width int) {
 		fmt.Fprintf(b, "The plan cannot be read: %s.\n", r.PlanProblem)
 		return
 	}
-	t := newTable(b, width)
-	fmt.Fprintf(t, "Plan\t%s\n", p.Digest)
-	fmt.Fprintf(t, "Images\t%d\t(%s)\n", p.Totals.Images, Kinds(p.Images))
-	fmt.Fprintf(t, "Content\t%s\t(%d manifests, %d blobs, each counted once)\n", progress.Bytes(p.Totals.Bytes), p.Totals.Manifests, p.Totals.Blobs)
-	_ = t.Flush() // into memory
+	b.WriteString(align(width, append([]string{fmt.Sprintf("Plan\t%s", p.Digest)}, totals(p.Totals, p.Images)...)))
 	for _, c := range p.Catalogs {
 		fmt.Fprintf(b, "Catalog %s\n  becomes %s\n", Printable(c.Name), Printable(c.Image))
 		List(b, each(c.Packages, Printable))
 	}
 	section(b, "Platform releases", each(p.Releases, func(r inspect.InspectedRelease) string {
-		if r.Unverified {
-			return Printable(r.Name) + "  " + NotVerified
-		}
-		return Printable(r.Name)
+		return Printable(r.Name) + textIf(r.Unverified, "  %s", NotVerified)
 	}))
-	if p.Missing > 0 {
-		fmt.Fprintf(b, "Missing at the source: %s\n", Number(p.Missing, "image", "images"))
-	}
-	if p.Blocked > 0 {
-		fmt.Fprintf(b, "Blocked by the configuration: %s\n", Number(p.Blocked, "image", "images"))
-	}
+	writeIf(b, p.Missing > 0, "Missing at the source: %s\n", Number(p.Missing, "image", "images"))
+	writeIf(b, p.Blocked > 0, "Blocked by the configuration: %s\n", Number(p.Blocked, "image", "images"))
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/gantry-mirror/gantry/archive/inspect"
@@ -17,16 +18,8 @@ func ArchiveImages(l *inspect.ArchiveImages, width int) string {
 // ArchiveContent returns the list of manifests and blobs as a table for a screen of this width; 0 is no limit.
 func ArchiveContent(l *inspect.ArchiveContent, width int) string {
 	return tabulate(width, "VOLUME\tOFFSET\tBYTES\tDIGEST\tWHAT", each(l.Content, func(x inspect.ArchivedContent) string {
-		what := "blob"
-		if x.MediaType != "" {
-			what = Printable(x.MediaType)
-		}
-		if x.DeltaOf != "" {
-			what = fmt.Sprintf("delta of %s (%s)", x.DeltaOf, progress.Bytes(x.BlobSize))
-		}
-		if x.Parts > 0 {
-			what += fmt.Sprintf(", part %d of %d", x.Part, x.Parts)
-		}
+		what := cmp.Or(textIf(x.DeltaOf != "", "delta of %s (%s)", x.DeltaOf, progress.Bytes(x.BlobSize)), Printable(x.MediaType), "blob")
+		what += textIf(x.Parts > 0, ", part %d of %d", x.Part, x.Parts)
 		return fmt.Sprintf("%s\t%d\t%d\t%s\t%s", x.Volume, x.Offset, x.Size, x.Digest, what)
 	}))
 }

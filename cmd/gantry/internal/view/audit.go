@@ -24,46 +24,20 @@ func Audit(a *workspace.AuditResult, width int) string {
 		}
 		return fmt.Sprintf("%d\t%s\t%s\t%s\t%s", e.Sequence, e.Time.UTC().Format(time.RFC3339), OneLine(string(e.Event)), OneLine(cmp.Or(subject, "-")), OneLine(auditDetails(e)))
 	})) + "\n")
-	for _, p := range a.Problems {
-		fmt.Fprintf(&b, "CHANGED: %s\n", OneLine(p))
-	}
-	for _, n := range a.Notes {
-		fmt.Fprintf(&b, "note: %s\n", OneLine(n))
-	}
-	if len(a.Problems) == 0 {
-		fmt.Fprintf(&b, "%s, unchanged; the last has the hash %s\n", Number(int(a.Entries), "entry", "entries"), a.Head.Hash)
-	}
+	writeAll(&b, "CHANGED: %s\n", each(a.Problems, OneLine))
+	writeAll(&b, "note: %s\n", each(a.Notes, OneLine))
+	writeIf(&b, len(a.Problems) == 0, "%s, unchanged; the last has the hash %s\n", Number(int(a.Entries), "entry", "entries"), a.Head.Hash)
 	return Trimmed(b.String())
 }
 
 // auditDetails returns what an entry has beside its subject.
 func auditDetails(e audit.Entry) string {
-	var parts []string
-	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
-	if e.Result != "" {
-		add("%s", e.Result)
-	}
-	if e.Images > 0 {
-		add("%s", Number(e.Images, "image", "images"))
-	}
-	if e.Copied > 0 {
-		add("%d copied", e.Copied)
-	}
-	if e.Failed > 0 {
-		add("%d missing", e.Failed)
-	}
-	if e.By != "" {
-		add("by %s", e.By)
-	}
-	if e.Digest != "" {
-		if e.Event == audit.RunEnded {
-			add("plan %s", e.Digest)
-		} else {
-			add("%s", e.Digest)
-		}
-	}
-	if e.Message != "" {
-		add("%s", e.Message)
-	}
-	return cmp.Or(strings.Join(parts, ", "), "-")
+	return cmp.Or(joined(", ",
+		string(e.Result),
+		textIf(e.Images > 0, "%s", Number(e.Images, "image", "images")),
+		textIf(e.Copied > 0, "%d copied", e.Copied),
+		textIf(e.Failed > 0, "%d missing", e.Failed),
+		textIf(e.By != "", "by %s", e.By),
+		textIf(e.Digest != "" && e.Event == audit.RunEnded, "plan ")+string(e.Digest),
+		e.Message), "-")
 }

@@ -11,10 +11,7 @@ import (
 // CatalogListing returns a listing as a table: of packages, or of the bundles of one package, for a
 // screen of this width; 0 is no limit. wide adds the features that bundles declare.
 func CatalogListing(l *listing.CatalogListing, bundles, wide bool, width int) string {
-	features := ""
-	if wide {
-		features = "\tFEATURES"
-	}
+	features := textIf(wide, "\tFEATURES")
 	if bundles {
 		return tabulate(width, "PACKAGE\tCHANNEL\tBUNDLE\tVERSION\t"+features, bundleRows(l.Packages[0], wide))
 	}
@@ -24,9 +21,7 @@ func CatalogListing(l *listing.CatalogListing, bundles, wide bool, width int) st
 func bundleRows(p listing.ListedOperator, wide bool) (rows []string) {
 	for _, c := range p.Channels {
 		channel := c.Name
-		if c.Name == p.DefaultChannel {
-			channel += " (default)"
-		}
+		channel += textIf(c.Name == p.DefaultChannel, " (default)")
 		for _, b := range c.Bundles {
 			deprecated := b.Deprecated != "" || c.Deprecated != "" || p.Deprecated != ""
 			rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s%s", p.Name, channel, b.Name, b.Version, Remarks(b.Name == c.Head, deprecated), column(wide, b.Features)))

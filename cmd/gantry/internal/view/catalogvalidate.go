@@ -15,14 +15,8 @@ func Validation(v *authoring.Validation) string {
 	}
 	var b strings.Builder
 	for _, p := range v.Problems {
-		position := p.File
-		if p.Line > 0 {
-			position = fmt.Sprintf("%s:%d", position, p.Line)
-		}
-		if position != "" {
-			position += ": "
-		}
-		fmt.Fprintf(&b, "%s%s (%s)\n", position, p.Message, p.Rule)
+		position := p.File + textIf(p.Line > 0, ":%d", p.Line)
+		fmt.Fprintf(&b, "%s (%s)\n", joined(": ", position, p.Message), p.Rule)
 	}
 	return b.String()
 }

@@ -19,9 +19,7 @@ func writeCharts(b *strings.Builder, r *mirroring.Result) {
 	}
 	section(b, "Helm charts:", each(r.Charts, func(c mirroring.MirroredChart) string {
 		line := fmt.Sprintf("helm install %s %s --version %s", c.Name, c.Address, c.Version)
-		if c.PlainHTTP {
-			line += " --plain-http"
-		}
+		line += textIf(c.PlainHTTP, " --plain-http")
 		return line
 	}))
 }
@@ -30,14 +28,9 @@ func writeCharts(b *strings.Builder, r *mirroring.Result) {
 func writeExplainedCharts(b *strings.Builder, charts []plan.ExplainedChart) {
 	for _, c := range charts {
 		fmt.Fprintf(b, "chart %s %s of %s\n", c.Name, c.Version, c.Origin)
-		with := ""
-		if c.Provenance {
-			with = ", with its provenance file"
-		}
+		with := textIf(c.Provenance, ", with its provenance file")
 		fmt.Fprintf(b, "  becomes %s:%s%s\n", c.Repository, c.Tag, with)
-		for _, i := range c.Images {
-			fmt.Fprintf(b, "  names %s\n", i)
-		}
+		writeAll(b, "  names %s\n", c.Images)
 	}
 }
 

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -41,24 +42,17 @@ func writeUpgrades(b *strings.Builder, r *upgrade.Report) {
 		writeOperator(b, o)
 	}
 	writeBlocks(b, "", r.Platform)
-	for _, note := range r.Notes {
-		fmt.Fprintf(b, "note: %s\n", note)
-	}
+	writeAll(b, "note: %s\n", r.Notes)
 }
 
 // writeConflicts writes a line for packages that provide the same APIs.
 func writeConflicts(b *strings.Builder, all []upgrade.Conflict) {
-	var order []string
-	apis := map[string][]string{}
+	var apis grouped[string, string]
 	for _, x := range all {
-		packages := strings.Join(x.Packages, ", ")
-		if apis[packages] == nil {
-			order = append(order, packages)
-		}
-		apis[packages] = append(apis[packages], x.Kind+" ("+x.Group+")")
+		apis.add(strings.Join(x.Packages, ", "), x.Kind+" ("+x.Group+")")
 	}
-	for _, packages := range order {
-		fmt.Fprintf(b, "note: packages %s provide %s, and OLM installs only one of them in a cluster; choose one\n", packages, firstOf(apis[packages]))
+	for _, packages := range apis.keys {
+		fmt.Fprintf(b, "note: packages %s provide %s, and OLM installs only one of them in a cluster; choose one\n", packages, firstOf(apis.of[packages]))
 	}
 }
 
@@ -68,9 +62,7 @@ func writeOffered(b *strings.Builder, r *upgrade.Report) {
 		return
 	}
 	version := "OpenShift " + r.ClusterVersion
-	if r.Kubernetes != "" {
-		version += " (Kubernetes " + r.Kubernetes + ")"
-	}
+	version += textIf(r.Kubernetes != "", " (Kubernetes %s)", r.Kubernetes)
 	fmt.Fprintf(b, "Heads that do not fit %s:\n", version)
 	for _, o := range r.Offered {
 		fmt.Fprintf(b, "  %s %s, channel %s of %s\n", o.Package, o.Version, o.Channel, o.Catalog)
@@ -80,37 +72,23 @@ func writeOffered(b *strings.Builder, r *upgrade.Report) {
 }
 
 func writeOperator(b *strings.Builder, o upgrade.Result) {
-	runs := o.Bundle
-	if runs == "" {
-		runs = o.Package + " " + o.Version
-	}
+	runs := cmp.Or(o.Bundle, o.Package+" "+o.Version)
 	where := o.Generation
-	if o.Namespace != "" {
-		where += ", " + o.Namespace
-	}
+	where += textIf(o.Namespace != "", ", %s", o.Namespace)
 	fmt.Fprintf(b, "%s (%s): %s\n", runs, where, outcomes[o.Outcome])
-	if o.Explanation != "" {
-		fmt.Fprintf(b, "  %s\n", o.Explanation)
-	}
+	writeIf(b, o.Explanation != "", "  %s\n", o.Explanation)
 	for _, r := range o.Paths {
 		writePath(b, r)
 	}
 	writeFixes(b, "  ", o.Fixes)
-	if n := len(o.Unnamed); n > 0 {
-		fmt.Fprintf(b, "  note: it runs %s that no bundle of the mirror names, so that pods may not start again: %s\n    to fix it: add %s to installed of the catalog in the configuration, or update the operator\n", Number(n, "image", "images"), firstOf(o.Unnamed), runs)
-	}
-	for _, note := range o.Notes {
-		fmt.Fprintf(b, "  note: %s\n", note)
-	}
+	writeIf(b, len(o.Unnamed) > 0, "  note: it runs %s that no bundle of the mirror names, so that pods may not start again: %s\n    to fix it: add %s to installed of the catalog in the configuration, or update the operator\n", Number(len(o.Unnamed), "image", "images"), firstOf(o.Unnamed), runs)
+	writeAll(b, "  note: %s\n", o.Notes)
 }
 
 // firstOf returns the first three texts of a list, and the number of others.
 func firstOf(list []string) string {
-	const most = 3
-	if more := len(list) - most; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), more)
-	}
-	return strings.Join(list, ", ")
+	shown := list[:min(len(list), 3)]
+	return strings.Join(shown, ", ") + textIf(len(list) > len(shown), " and %d more", len(list)-len(shown))
 }
 
 // outcomes describe how an operator is updated.
@@ -127,16 +105,10 @@ var outcomes = map[upgrade.Outcome]string{
 }
 
 func writePath(b *strings.Builder, r upgrade.Path) {
-	channel := ""
-	if r.Channel != "" {
-		channel = ", channel " + r.Channel
-	}
+	channel := textIf(r.Channel != "", ", channel %s", r.Channel)
 	fmt.Fprintf(b, "  in %s%s: %s\n", r.Catalog, channel, r.Explanation)
 	for _, h := range r.Hops {
-		edge := ""
-		if h.Edge != "" {
-			edge = " (" + string(h.Edge) + ")"
-		}
+		edge := textIf(h.Edge != "", " (%s)", string(h.Edge))
 		fmt.Fprintf(b, "    -> %s%s\n", h.To, edge)
 		writeBlocks(b, "       ", h.Blocks)
 	}
@@ -146,11 +118,7 @@ func writePath(b *strings.Builder, r upgrade.Path) {
 
 func writeBlocks(b *strings.Builder, indent string, blocks []upgrade.Block) {
 	for _, block := range blocks {
-		word := "blocked"
-		if block.Possible {
-			word = "may be blocked"
-		}
-		fmt.Fprintf(b, "%s%s: %s\n", indent, word, block.Message)
+		fmt.Fprintf(b, "%s%s: %s\n", indent, cmp.Or(textIf(block.Possible, "may be blocked"), "blocked"), block.Message)
 	}
 }
 
@@ -167,12 +135,8 @@ func writeResolved(b *strings.Builder, r check.ResolvedExtension) {
 		return
 	}
 	fmt.Fprintf(b, "%s of %s\n", r.Resolution.Bundle, r.Resolution.Catalog)
-	if r.Resolution.Explanation != "" {
-		fmt.Fprintf(b, "  %s\n", r.Resolution.Explanation)
-	}
-	for _, text := range r.Resolution.Deprecated {
-		fmt.Fprintf(b, "  deprecated: %s\n", text)
-	}
+	writeIf(b, r.Resolution.Explanation != "", "  %s\n", r.Resolution.Explanation)
+	writeAll(b, "  deprecated: %s\n", r.Resolution.Deprecated)
 	for _, refusal := range r.Resolution.Refusals {
 		fmt.Fprintf(b, "  %s: %s %s\n", refusalWord(refusal), r.Resolution.Bundle, refusal.Message)
 	}

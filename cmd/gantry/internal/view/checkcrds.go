@@ -20,9 +20,8 @@ func writeCRDSafety(b *strings.Builder, s *check.CRDSafety) {
 	}
 	for _, u := range s.Possible {
 		writeComparedUpdate(b, "may be refused by OLM v1", u)
-		if names := definitionsBreaking(u, crdsafety.StoredVersion); len(names) > 0 {
-			fmt.Fprintf(b, "  to fix it: if status.storedVersions of %s lists a removed version: store all objects in a version that %s has, and remove the others from that list\n", firstOf(names), u.To)
-		}
+		names := definitionsBreaking(u, crdsafety.StoredVersion)
+		writeIf(b, len(names) > 0, "  to fix it: if status.storedVersions of %s lists a removed version: store all objects in a version that %s has, and remove the others from that list\n", firstOf(names), u.To)
 	}
 	for _, u := range s.Unread {
 		fmt.Fprintf(b, "%s (%s): its CustomResourceDefinitions are UNKNOWN\n  %s\n", u.Bundle, u.Catalog, u.Error)
@@ -51,9 +50,7 @@ func writeRefusalRemedy(b *strings.Builder, u check.ComparedUpdate) {
 		return
 	}
 	other := func(v crdsafety.Violation) bool { return v.Rule != crdsafety.StoredVersion }
-	if slices.ContainsFunc(u.Definitions, func(d check.ComparedDefinition) bool { return slices.ContainsFunc(d.Violations, other) }) {
-		fmt.Fprintf(b, "  for the other changes: %s\n", off)
-	}
+	writeIf(b, slices.ContainsFunc(u.Definitions, func(d check.ComparedDefinition) bool { return slices.ContainsFunc(d.Violations, other) }), "  for the other changes: %s\n", off)
 }
 
 // definitionsBreaking returns the names of the definitions that break a rule.

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/site"
@@ -15,26 +17,17 @@ func PlatformCheck(r *proof.Report, width int) string {
 	hops := r.Hops()
 	if len(r.Updates) > 0 {
 		fmt.Fprintf(&b, "Updates with what is at %s\n", r.Mirror)
-		t := newTable(&b, width)
-		fmt.Fprintln(t, "  CHANNEL\tARCH\tHOP\tPOSSIBLE\tRISKS")
-		done := map[string]bool{} // updates that need no hop
+		var rows []string
 		for _, u := range r.Updates {
-			if row := fmt.Sprintf("  %s\t%s\t%s\talready there\t-", u.Channel, u.Arch, u.To); len(u.Hops) == 0 && !done[row] {
-				done[row] = true
-				fmt.Fprintln(t, row)
+			if row := fmt.Sprintf("  %s\t%s\t%s\talready there\t-", u.Channel, u.Arch, u.To); len(u.Hops) == 0 && !slices.Contains(rows, row) {
+				rows = append(rows, row)
 			}
 		}
 		for _, h := range hops {
-			possible, risks := "yes", "-"
-			if !h.Possible {
-				possible = "NO"
-			}
-			if len(h.Risks) > 0 {
-				risks = OneLine(strings.Join(h.Risks, ", "))
-			}
-			fmt.Fprintf(t, "  %s\t%s\t%s -> %s\t%s\t%s\n", h.Channel, h.Arch, h.From, h.To, possible, risks)
+			possible := cmp.Or(textIf(!h.Possible, "NO"), "yes")
+			rows = append(rows, fmt.Sprintf("  %s\t%s\t%s -> %s\t%s\t%s", h.Channel, h.Arch, h.From, h.To, possible, cmp.Or(OneLine(strings.Join(h.Risks, ", ")), "-")))
 		}
-		_ = t.Flush() // into memory
+		b.WriteString(tabulate(width, "  CHANNEL\tARCH\tHOP\tPOSSIBLE\tRISKS", rows))
 	}
 	var missing strings.Builder
 	writeHopProblems(&missing, hops)
@@ -44,9 +37,7 @@ func PlatformCheck(r *proof.Report, width int) string {
 	writeProblems(&missing, "graph data", r.Problems)
 	_, _, incomplete := r.Count()
 	fmt.Fprintf(&b, "%d of %s complete%s.\n", len(r.Releases)-incomplete, Number(len(r.Releases), "release is", "releases are"), blobsText(r.Blobs))
-	if missing.Len() > 0 {
-		b.WriteString("Missing\n" + missing.String())
-	}
+	writeIf(&b, missing.Len() > 0, "Missing\n%s", missing.String())
 	section(&b, "Notes", r.Notes)
 	return b.String()
 }
@@ -67,27 +58,18 @@ func blobsText(how string) string {
 // writeHopProblems writes the problems of hops, each once, below the hops that have it: a missing release
 // is a problem of every hop to it and from it.
 func writeHopProblems(b *strings.Builder, hops []proof.ChannelHop) {
-	var problems []proof.Problem
-	with := map[proof.Problem][]proof.ChannelHop{}
+	var with grouped[proof.Problem, proof.ChannelHop]
 	for _, h := range hops {
 		for _, p := range h.Problems {
-			if with[p] == nil {
-				problems = append(problems, p)
-			}
-			with[p] = append(with[p], h)
+			with.add(p, h)
 		}
 	}
-	var titles []string
-	groups := map[string][]proof.Problem{}
-	for _, p := range problems {
-		title := hopsTitle(with[p])
-		if groups[title] == nil {
-			titles = append(titles, title)
-		}
-		groups[title] = append(groups[title], p)
+	var groups grouped[string, proof.Problem]
+	for _, p := range with.keys {
+		groups.add(hopsTitle(with.of[p]), p)
 	}
-	for _, title := range titles {
-		writeProblems(b, title, groups[title])
+	for _, title := range groups.keys {
+		writeProblems(b, title, groups.of[title])
 	}
 }
 
@@ -108,9 +90,7 @@ func hopsTitle(hops []proof.ChannelHop) string {
 func writeProblems(b *strings.Builder, what string, problems []proof.Problem) {
 	section(b, "  "+what, each(problems, func(p proof.Problem) string {
 		line := "  " + strings.ReplaceAll(p.Problem, "\n", "\n      ")
-		if p.At != "" {
-			line += "\n        at " + p.At
-		}
+		line += textIf(p.At != "", "\n        at %s", p.At)
 		return line + "\n        " + p.Hint
 	}))
 }

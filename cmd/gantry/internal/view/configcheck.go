@@ -28,14 +28,6 @@ func ConfigCheck(c *config.Checked) string {
 
 func writeConfigProblems(b *strings.Builder, file, label string, problems []selection.ConfigProblem) {
 	for _, p := range problems {
-		b.WriteString(file)
-		if p.Line > 0 {
-			fmt.Fprintf(b, ":%d", p.Line)
-		}
-		b.WriteString(": " + label + p.Message)
-		if p.Hint != "" {
-			b.WriteString("; " + p.Hint)
-		}
-		b.WriteString("\n")
+		fmt.Fprintf(b, "%s%s: %s%s\n", file, textIf(p.Line > 0, ":%d", p.Line), label, joined("; ", p.Message, p.Hint))
 	}
 }

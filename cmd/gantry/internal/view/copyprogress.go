@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/mirror"
@@ -19,24 +18,13 @@ func CopyProgress(m *mirror.Meter, retries int64) progress.Reading {
 	case at.Total > 0 && at.Done == at.Total && at.Finished == at.Images:
 		r.What = "finishing"
 	}
-	if at.Failed > 0 {
-		r.Facts = append(r.Facts, fmt.Sprintf("%d failed", at.Failed))
-	}
-	if at.Withheld > 0 {
-		r.Facts = append(r.Facts, fmt.Sprintf("%d withheld", at.Withheld))
-	}
-	if at.Present > 0 {
-		r.Facts = append(r.Facts, fmt.Sprintf("%d already present", at.Present))
-	}
-	if at.Found > 0 {
-		r.Facts = append(r.Facts, progress.Bytes(at.Found)+" found")
-	}
-	if at.Mounted > 0 {
-		r.Facts = append(r.Facts, progress.Bytes(at.Mounted)+" mounted")
-	}
-	if retries > 0 {
-		r.Facts = append(r.Facts, Number(retries, "retry", "retries"))
-	}
+	r.Facts = present(
+		textIf(at.Failed > 0, "%d failed", at.Failed),
+		textIf(at.Withheld > 0, "%d withheld", at.Withheld),
+		textIf(at.Present > 0, "%d already present", at.Present),
+		textIf(at.Found > 0, "%s found", progress.Bytes(at.Found)),
+		textIf(at.Mounted > 0, "%s mounted", progress.Bytes(at.Mounted)),
+		textIf(retries > 0, "%s", Number(retries, "retry", "retries")))
 	transfers := m.Transfers()
 	slices.SortStableFunc(transfers, func(a, b mirror.Transfer) int { return cmp.Compare(b.Size, a.Size) })
 	for _, t := range transfers {

@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -43,21 +42,17 @@ func writeDeltas(b *strings.Builder, r *airgap.ExportResult) {
 			whole = append(whole, fmt.Sprintf("%s (%s) %s", Number(a.Blobs, "blob", "blobs"), progress.Bytes(a.Bytes), reasonTexts[reason]))
 		}
 	}
-	if len(whole) > 0 {
-		fmt.Fprintf(b, "Carried whole: %s.\n", strings.Join(whole, ", "))
-	}
-	if d.Blobs > 0 && d.SiteUnknown {
-		fmt.Fprintf(b, "The site needs a Gantry that reads deltas: version %s, which --with-gantry adds, or a later one. With --delta off, any version is enough.\n", d.Version)
-	}
+	writeIf(b, len(whole) > 0, "Carried whole: %s.\n", strings.Join(whole, ", "))
+	writeIf(b, d.Blobs > 0 && d.SiteUnknown, "The site needs a Gantry that reads deltas: version %s, which --with-gantry adds, or a later one. With --delta off, any version is enough.\n", d.Version)
 }
 
-// writePlannedDeltas writes a line of a table about what an archive may carry as deltas.
-func writePlannedDeltas(t io.Writer, d *airgap.PlannedDeltas) {
+// plannedDeltas returns the row of a table about what an archive may carry as deltas, if any.
+func plannedDeltas(d *airgap.PlannedDeltas) []string {
 	switch {
 	case d == nil:
+		return nil
 	case d.Refused != "":
-		fmt.Fprintf(t, "Deltas\tnone\t(%s)\n", d.Refused)
-	case d.Blobs > 0:
-		fmt.Fprintf(t, "Deltas\t%s\t(%s to copy, whole; writing the archive compares them with what the site has, and the sizes of their deltas are known then)\n", progress.Bytes(d.Bytes), Number(d.Blobs, "blob", "blobs"))
+		return []string{fmt.Sprintf("Deltas\tnone\t(%s)", d.Refused)}
 	}
+	return present(textIf(d.Blobs > 0, "Deltas\t%s\t(%s to copy, whole; writing the archive compares them with what the site has, and the sizes of their deltas are known then)", progress.Bytes(d.Bytes), Number(d.Blobs, "blob", "blobs")))
 }

@@ -19,9 +19,7 @@ func ContentDifference(d *report.ContentDifference) string {
 	}
 	fmt.Fprintf(&b, "From %s\n  to %s\n", Printable(d.Old.String()), Printable(d.New.String()))
 	difference(&b, &d.Difference)
-	if d.New.Missing > 0 {
-		fmt.Fprintf(&b, "%s unavailable at the source, and not compared.\n", Number(d.New.Missing, "image is", "images are"))
-	}
+	writeIf(&b, d.New.Missing > 0, "%s unavailable at the source, and not compared.\n", Number(d.New.Missing, "image is", "images are"))
 	return b.String()
 }
 
@@ -63,9 +61,7 @@ func changes(b *strings.Builder, c *plan.Changes, one, many string) {
 	}{{"Added", c.Added}, {"Removed", c.Removed}, {"Changed", c.Changed}} {
 		section(b, part.title+": "+Number(len(part.images), one, many), each(part.images, func(x plan.ChangedImage) string {
 			line := fmt.Sprintf("%s  %s", Printable(x.Name), progress.Bytes(x.Size))
-			if x.Old != "" && x.New != "" {
-				line += fmt.Sprintf("  %s, was %s", Short(x.New), Short(x.Old))
-			}
+			line += textIf(x.Old != "" && x.New != "", "  %s, was %s", Short(x.New), Short(x.Old))
 			return line
 		}))
 	}
@@ -76,11 +72,7 @@ func changedCatalog(b *strings.Builder, c *plan.ChangedCatalog) {
 	titles := map[plan.Change]string{plan.ChangeAdded: "Added", plan.ChangeMoved: "Changed", plan.ChangeRemoved: "Removed"}
 	fmt.Fprintf(b, "%s: catalog %s\n", titles[c.Change], Printable(c.Name))
 	for _, p := range c.Packages {
-		line := "  package " + Printable(p.Name)
-		if p.Change != plan.ChangeMoved {
-			line += " " + string(p.Change)
-		}
-		b.WriteString(line + "\n")
+		fmt.Fprintf(b, "  package %s%s\n", Printable(p.Name), textIf(p.Change != plan.ChangeMoved, " %s", p.Change))
 		for _, ch := range p.Channels {
 			fmt.Fprintf(b, "    %s\n", Printable(changedChannel(&ch)))
 		}
@@ -104,11 +96,11 @@ func changedChannel(c *plan.ChangedChannel) string {
 		bundles []string
 		how     string
 	}{{c.Added, "added"}, {c.Moved, "with another image"}, {c.Removed, "removed"}} {
-		if n := len(part.bundles); n > 3 {
-			line += fmt.Sprintf("; %d bundles %s", n, part.how)
-		} else if n > 0 {
-			line += fmt.Sprintf("; %s %s", strings.Join(part.bundles, ", "), part.how)
+		what := strings.Join(part.bundles, ", ")
+		if len(part.bundles) > 3 {
+			what = fmt.Sprintf("%d bundles", len(part.bundles))
 		}
+		line += textIf(what != "", "; %s %s", what, part.how)
 	}
 	return line
 }

@@ -20,9 +20,7 @@ func Doctor(r *registry.DoctorResult) string {
 		}
 		count[f.State]++
 		fmt.Fprintf(&b, "  %-8s %s: %s\n", f.State, OneLine(f.Name), OneLine(f.Text))
-		if f.Remedy != "" && f.State != doctor.OK {
-			fmt.Fprintf(&b, "           %s\n", OneLine(f.Remedy))
-		}
+		writeIf(&b, f.Remedy != "" && f.State != doctor.OK, "           %s\n", OneLine(f.Remedy))
 	}
 	fmt.Fprintf(&b, "%s, %s with %s.\n", Number(count[doctor.Problem], "problem", "problems"), Number(count[doctor.Warning], "warning", "warnings"), r.Mirror)
 	return b.String()

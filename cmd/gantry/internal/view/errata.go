@@ -19,9 +19,7 @@ func Errata(e *planning.Errata) string {
 	for _, img := range e.Images {
 		line := OneLine(img.Image)
 		for _, text := range []string{strings.Join(img.Errata, ", "), img.Build, img.URL} {
-			if text != "" {
-				line += "\n      " + OneLine(text)
-			}
+			line += textIf(text != "", "\n      %s", OneLine(text))
 		}
 		lines = append(lines, line)
 	}

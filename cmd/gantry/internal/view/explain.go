@@ -22,9 +22,7 @@ func Explanation(e plan.Explanation) string {
 	}
 	for _, x := range e.Releases {
 		fmt.Fprintf(&b, "release %s\n", x.Name)
-		if x.Erratum != "" {
-			fmt.Fprintf(&b, "  erratum %s\n", OneLine(x.Erratum))
-		}
+		writeIf(&b, x.Erratum != "", "  erratum %s\n", OneLine(x.Erratum))
 		writeTakenFor(&b, "  ", x)
 	}
 	writeExplainedCharts(&b, e.Charts)
@@ -37,74 +35,39 @@ func Explanation(e plan.Explanation) string {
 // writeExplainedImage writes what becomes of an image.
 func writeExplainedImage(b *strings.Builder, x plan.ExplainedImage) {
 	fmt.Fprintf(b, "%s\n", x.Source)
-	if x.File != "" {
-		fmt.Fprintf(b, "  file %s\n", x.File)
-	}
+	writeIf(b, x.File != "", "  file %s\n", x.File)
 	switch {
 	case x.Missing != "":
 		fmt.Fprintf(b, "  missing at the source: %s\n", x.Missing)
 	case x.Blocked != "":
 		fmt.Fprintf(b, "  blocked by %q\n", x.Blocked)
 	default:
-		at := ":" + strings.Join(x.Tags, ", ")
-		if len(x.Tags) == 0 {
-			at = "@" + x.Digest.String()
-		}
-		fmt.Fprintf(b, "  becomes %s%s, %s\n", x.Repository, at, progress.Bytes(x.Size))
+		fmt.Fprintf(b, "  becomes %s%s, %s\n", x.Repository, tagged(x.Tags, x.Digest), progress.Bytes(x.Size))
 	}
 	if x.Format != "" {
 		fmt.Fprintf(b, "  converted to the media types of %s from %s, as %s\n", FormatName(x.Format), x.RewrittenFrom, x.Digest)
-		if x.NamedBy != "" {
-			fmt.Fprintf(b, "  clusters do not find it, because they request the digest of the original (named by %s)\n", x.NamedBy)
-		}
+		writeIf(b, x.NamedBy != "", "  clusters do not find it, because they request the digest of the original (named by %s)\n", x.NamedBy)
 	} else if x.RewrittenFrom != "" {
 		fmt.Fprintf(b, "  smaller index of %s, as %s\n", x.RewrittenFrom, x.Digest)
 	}
-	if x.NotRewritten != "" {
-		fmt.Fprintf(b, "  keeps its digest and all its platforms: %s\n", x.NotRewritten)
-	}
-	if x.Subject != "" {
-		fmt.Fprintf(b, "  belongs to %s", x.Subject)
-		if x.Of != "" {
-			fmt.Fprintf(b, " of %s", x.Of)
-		}
-		b.WriteString("\n")
-	}
-	if x.ArtifactType != "" {
-		fmt.Fprintf(b, "  has the type %s", x.ArtifactType)
-		if x.PredicateType != "" {
-			fmt.Fprintf(b, ", with %s", x.PredicateType)
-		}
-		b.WriteString("\n")
-	}
+	writeIf(b, x.NotRewritten != "", "  keeps its digest and all its platforms: %s\n", x.NotRewritten)
+	writeIf(b, x.Subject != "", "  belongs to %s\n", joined(" of ", string(x.Subject), x.Of))
+	writeIf(b, x.ArtifactType != "", "  has the type %s\n", joined(", with ", x.ArtifactType, x.PredicateType))
 	for _, s := range x.Signers {
 		fmt.Fprintf(b, "  signed by %s (%s)\n", s.Name, s.Type)
 	}
-	if x.Signatures > 0 {
-		fmt.Fprintf(b, "  carries %s\n", Number(x.Signatures, "OpenPGP signature", "OpenPGP signatures"))
+	writeIf(b, x.Signatures > 0, "  carries %s\n", Number(x.Signatures, "OpenPGP signature", "OpenPGP signatures"))
+	if x.Subject == "" { // otherwise, it is not listed itself
+		writeAll(b, "  in the configuration's %s\n", x.Lists)
 	}
-	for _, l := range x.Lists {
-		if x.Subject != "" {
-			continue // it is not listed itself
-		}
-		fmt.Fprintf(b, "  in the configuration's %s\n", l)
-	}
-	for _, rule := range x.Rules {
-		fmt.Fprintf(b, "    selected by the rule for tags: %s\n", rule)
-	}
+	writeAll(b, "    selected by the rule for tags: %s\n", x.Rules)
 	for _, bundle := range x.Bundles {
-		as := ""
-		if len(bundle.ImageNames) > 0 {
-			as = " as " + strings.Join(bundle.ImageNames, ", ")
-		}
+		as := textIf(len(bundle.ImageNames) > 0, " as %s", strings.Join(bundle.ImageNames, ", "))
 		fmt.Fprintf(b, "  named by %s%s (package %s, catalog %s)\n", bundle.Name, as, bundle.Package, bundle.Catalog)
 		writeKeptFor(b, "    ", bundle)
 	}
 	for _, r := range x.Releases {
-		as := ""
-		if len(r.ComponentNames) > 0 {
-			as = " as " + strings.Join(r.ComponentNames, ", ")
-		}
+		as := textIf(len(r.ComponentNames) > 0, " as %s", strings.Join(r.ComponentNames, ", "))
 		fmt.Fprintf(b, "  named by release %s%s\n", r.Name, as)
 		writeTakenFor(b, "    ", r)
 	}
@@ -120,9 +83,7 @@ func writeExplainedImage(b *strings.Builder, x plan.ExplainedImage) {
 func writeKeptFor(b *strings.Builder, indent string, x plan.ExplainedBundle) {
 	for _, kept := range x.Channels {
 		why := kept.Reason
-		if kept.For != "" && kept.For != x.Name {
-			why += ", for " + kept.For
-		}
+		why += textIf(kept.For != "" && kept.For != x.Name, ", for %s", kept.For)
 		fmt.Fprintf(b, "%schannel %s: %s\n", indent, kept.Channel, why)
 	}
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -9,11 +10,7 @@ import (
 
 // Features returns declared features as text: "disconnected, proxy-aware, not fips-compliant".
 func Features(supported, unsupported []string) string {
-	all := append([]string{}, supported...)
-	for _, name := range unsupported {
-		all = append(all, "not "+name)
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(slices.Concat(supported, each(unsupported, func(name string) string { return "not " + name })), ", ")
 }
 
 // maxFeatures is the number of operators that writeFeatures lists.

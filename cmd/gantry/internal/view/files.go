@@ -1,8 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/extract"
@@ -22,22 +24,16 @@ func writePlannedFiles(b *strings.Builder, p *plan.Plan) {
 
 // writeFiles writes how the files that were mirrored are fetched. flags are those that gantry get needs.
 func writeFiles(b *strings.Builder, r *mirroring.Result, flags []string) {
-	more := ""
-	for _, flag := range flags {
-		more += " " + ShellWord(flag)
-	}
 	section(b, "Files:", each(r.Files, func(f site.MirroredFile) string {
-		return fmt.Sprintf("gantry get %s %s --to FILE%s", ShellWord(r.Destination), ShellWord(f.Name), more)
+		words := slices.Concat([]string{"gantry", "get", r.Destination, f.Name, "--to", "FILE"}, flags)
+		return strings.Join(each(words, ShellWord), " ")
 	}))
 }
 
 // writeProgram writes which program is beside an archive.
 func writeProgram(b *strings.Builder, r *mirroring.Result) {
 	if p := r.Program; p != nil {
-		more := ""
-		if p.Signature != nil {
-			more = " and " + p.File + ".sha256.sig"
-		}
+		more := textIf(p.Signature != nil, " and %s.sha256.sig", p.File)
 		fmt.Fprintf(b, "Carry this program for %s, too: %s (%s), with %s.sha256%s.\n", p.Platform, p.File, progress.Bytes(p.Size), p.File, more)
 	}
 }
@@ -50,20 +46,14 @@ func Files(l *pull.FileList, width int) string {
 	}
 	return tabulate(width, "NAME\tSIZE\tSHA256", each(l.Files, func(f pull.StoredFile) string {
 		name := f.Name
-		if f.Older {
-			name += "@" + Short(f.SHA256)
-		}
+		name += textIf(f.Older, "@%s", Short(f.SHA256))
 		return fmt.Sprintf("%s\t%s\t%s", name, progress.Bytes(f.Size), f.SHA256.Encoded())
 	}))
 }
 
 // PulledFile returns what was written.
 func PulledFile(f pull.PulledFile) string {
-	is := ":"
-	if f.Present {
-		is = " is already"
-	}
-	return fmt.Sprintf("%s%s %s, %s, %s\n", f.To, is, f.Name, progress.Bytes(f.Size), f.SHA256)
+	return fmt.Sprintf("%s%s %s, %s, %s\n", f.To, cmp.Or(textIf(f.Present, " is already"), ":"), f.Name, progress.Bytes(f.Size), f.SHA256)
 }
 
 // ExtractedFiles returns what was written to a folder.

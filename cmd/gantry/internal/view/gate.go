@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/gantry-mirror/gantry/plan/gates"
 )
@@ -12,17 +11,8 @@ func Gate(g *gates.GateResult) string {
 	if g == nil {
 		return ""
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Gate %s: %s accepted", g.Program, Number(g.Accepted, "image", "images"))
-	if g.Remembered > 0 {
-		fmt.Fprintf(&b, " (%d in earlier runs)", g.Remembered)
-	}
-	if g.Refused > 0 {
-		fmt.Fprintf(&b, ", %d refused", g.Refused)
-	}
-	if g.Failed > 0 {
-		fmt.Fprintf(&b, ", %d not decided", g.Failed)
-	}
-	b.WriteString(".\n")
-	return b.String()
+	return fmt.Sprintf("Gate %s: %s accepted", g.Program, Number(g.Accepted, "image", "images")) +
+		textIf(g.Remembered > 0, " (%d in earlier runs)", g.Remembered) +
+		textIf(g.Refused > 0, ", %d refused", g.Refused) +
+		textIf(g.Failed > 0, ", %d not decided", g.Failed) + ".\n"
 }

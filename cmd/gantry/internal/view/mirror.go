@@ -24,31 +24,19 @@ func Mirrored(r *mirroring.Result, notesAt string, pullFlags []string) string {
 	writeCheckedBlobs(&b, r.Report.Blobs)
 	writeOmitted(&b, r.Archive)
 	writeDeltas(&b, r.Archive)
-	if r.Blocked > 0 {
-		fmt.Fprintf(&b, "Blocked by the configuration: %s, which catalogs may still list.\n", Number(r.Blocked, "image", "images"))
-	}
-	if n := r.UnsignedImages; n > 0 && (r.Report == nil || r.Report.Copied+r.Report.Present > 0) {
-		fmt.Fprintf(&b, "%s no signature.\n", Number(n, "image has", "images have"))
-	}
-	if n := len(r.Converted); n > 0 {
-		fmt.Fprintf(&b, "%s converted to other media types and other digests than at their sources; their signatures are left out.\n", Number(n, "image is", "images are"))
-	}
+	writeIf(&b, r.Blocked > 0, "Blocked by the configuration: %s, which catalogs may still list.\n", Number(r.Blocked, "image", "images"))
+	writeIf(&b, r.UnsignedImages > 0 && r.Report.Copied+r.Report.Present > 0, "%s no signature.\n", Number(r.UnsignedImages, "image has", "images have"))
+	writeIf(&b, len(r.Converted) > 0, "%s converted to other media types and other digests than at their sources; their signatures are left out.\n", Number(len(r.Converted), "image is", "images are"))
 	b.WriteString(VerifiedSignatures(r.Verified))
 	b.WriteString(Gate(r.Gate))
-	if n := len(r.Notes); n > 0 && notesAt != "" {
-		fmt.Fprintf(&b, "%s about the plan: %s.\n", Number(n, "note", "notes"), notesAt)
-	}
+	writeIf(&b, len(r.Notes) > 0 && notesAt != "", "%s about the plan: %s.\n", Number(len(r.Notes), "note", "notes"), notesAt)
 	if !r.Report.Unfinished {
 		writeResources(&b, r.Resources)
 	}
 	writeCharts(&b, r)
 	writeFiles(&b, r, pullFlags)
-	if r.RepairRequest != "" {
-		fmt.Fprintf(&b, "Repair request, for blobs that could not be rebuilt from deltas: %s\n", r.RepairRequest)
-	}
-	if r.Receipt != "" {
-		fmt.Fprintf(&b, "Receipt: %s\n", r.Receipt)
-	}
+	writeIf(&b, r.RepairRequest != "", "Repair request, for blobs that could not be rebuilt from deltas: %s\n", r.RepairRequest)
+	writeIf(&b, r.Receipt != "", "Receipt: %s\n", r.Receipt)
 	writeProgram(&b, r)
 	writeNextSteps(&b, r)
 	return b.String()
@@ -77,10 +65,7 @@ func Failures(report *mirror.Report) []string {
 		texts = append(texts, fmt.Sprintf("excluded: package %s of catalog %s, which names %s", x.Package, x.Catalog, unavailable(len(x.Missing))))
 	}
 	for _, x := range report.Withheld {
-		reason := ""
-		if x.Reason != "" {
-			reason = "; " + x.Reason
-		}
+		reason := textIf(x.Reason != "", "; %s", x.Reason)
 		texts = append(texts, fmt.Sprintf("withheld: %s, which names %s%s", x.Publishable(), unavailable(len(x.Missing)), reason))
 	}
 	return texts
@@ -104,14 +89,9 @@ func WithheldLater(r *mirroring.Result) string {
 
 // sorts returns the kinds of content: "catalogs and releases".
 func sorts(all []plan.Publishable) string {
-	var sorts []string
-	if slices.ContainsFunc(all, func(p plan.Publishable) bool { return p.Catalog != "" }) {
-		sorts = append(sorts, "catalogs")
-	}
-	if slices.ContainsFunc(all, func(p plan.Publishable) bool { return p.Release != "" }) {
-		sorts = append(sorts, "releases")
-	}
-	return strings.Join(sorts, " and ")
+	return joined(" and ",
+		textIf(slices.ContainsFunc(all, func(p plan.Publishable) bool { return p.Catalog != "" }), "catalogs"),
+		textIf(slices.ContainsFunc(all, func(p plan.Publishable) bool { return p.Release != "" }), "releases"))
 }
 
 // A Repair is the result of writing a repair, as gantry mirror --repair --output json prints it.
@@ -172,15 +152,9 @@ func writeCopied(b *strings.Builder, r *mirroring.Result) {
 	}
 	fmt.Fprintf(b, "Copied %s in %s and %s", progress.Bytes(rep.BytesCopied),
 		Number(rep.BlobsCopied, "blob", "blobs"), Number(rep.Manifests, "manifest", "manifests"))
-	if rep.BlobsMounted > 0 {
-		fmt.Fprintf(b, "; mounted %s (%s)", Number(rep.BlobsMounted, "blob", "blobs"), progress.Bytes(rep.BytesMounted))
-	}
-	if rep.BlobsFound > 0 {
-		fmt.Fprintf(b, "; found %s (%s)", Number(rep.BlobsFound, "blob", "blobs"), progress.Bytes(r.Transfer.BytesFound))
-	}
-	if r.Transfer.BytesShared > 0 {
-		fmt.Fprintf(b, "; content that images share was sent once, which saved %s", progress.Bytes(r.Transfer.BytesShared))
-	}
+	writeIf(b, rep.BlobsMounted > 0, "; mounted %s (%s)", Number(rep.BlobsMounted, "blob", "blobs"), progress.Bytes(rep.BytesMounted))
+	writeIf(b, rep.BlobsFound > 0, "; found %s (%s)", Number(rep.BlobsFound, "blob", "blobs"), progress.Bytes(r.Transfer.BytesFound))
+	writeIf(b, r.Transfer.BytesShared > 0, "; content that images share was sent once, which saved %s", progress.Bytes(r.Transfer.BytesShared))
 	b.WriteString(".\n")
 }
 
@@ -190,22 +164,14 @@ func writeResources(b *strings.Builder, f *cluster.ResourceFiles) {
 		return
 	}
 	fmt.Fprintf(b, "Cluster resources: %s (%s)\n", f.Dir, Number(len(f.Files), "file", "files"))
-	if len(f.Web) > 0 {
-		fmt.Fprintf(b, "  and %s for a web server in its folders: graphs for clusters without an update service, signatures\n", Number(len(f.Web), "file", "files"))
-	}
-	for _, name := range f.Removed {
-		fmt.Fprintf(b, "  removed %s, which no longer applies\n", name)
-	}
+	writeIf(b, len(f.Web) > 0, "  and %s for a web server in its folders: graphs for clusters without an update service, signatures\n", Number(len(f.Web), "file", "files"))
+	writeAll(b, "  removed %s, which no longer applies\n", f.Removed)
 	writeObjects(b, f.Objects)
 	writeNodes(b, f)
-	for _, n := range f.Notes {
-		fmt.Fprintf(b, "  note: %s\n", n)
-	}
+	writeAll(b, "  note: %s\n", f.Notes)
 	for _, more := range f.Folders {
 		fmt.Fprintf(b, "Beside them: %s (%s)\n", more.Dir, Number(len(more.Files), "file", "files"))
-		for _, name := range more.Removed {
-			fmt.Fprintf(b, "  removed %s, which no longer applies\n", name)
-		}
+		writeAll(b, "  removed %s, which no longer applies\n", more.Removed)
 	}
 }
 
@@ -265,9 +231,7 @@ func ResourcesOnly(r *mirroring.Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Nothing was copied to %s; the cluster resources are those after a copy of %s.\n", r.Destination, Number(len(r.Plan.Images), "image", "images"))
 	writeResources(&b, r.Resources)
-	if len(r.Withheld) > 0 {
-		fmt.Fprintf(&b, "Without those of %s that name images missing at their sources.\n", sorts(r.Withheld))
-	}
+	writeIf(&b, len(r.Withheld) > 0, "Without those of %s that name images missing at their sources.\n", sorts(r.Withheld))
 	if r.Resources != nil {
 		writeApply(&b, r.Resources)
 	}

@@ -16,10 +16,9 @@ func MirrorState(s *report.MirrorState, width int) string {
 		return fmt.Sprintf("%s has no records of image sets. The next run of each configuration writes them.\n", s.Mirror)
 	}
 	var b strings.Builder
-	t := newTable(&b, width)
-	fmt.Fprintln(t, "IMAGE SET\tLAST RUN\tBY\tFROM\tREVISION\tRUNS\tCONTENT")
+	var rows []string
 	row := func(name string, revision *setrecord.Revision) {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%d\t%s\n", OneLine(name), revision.LastRun.Format(time.RFC3339), OneLine(whoRan(revision)), origin(revision), revision.Number, revision.Runs, setContent(revision.Content))
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%d\t%s", OneLine(name), revision.LastRun.Format(time.RFC3339), OneLine(whoRan(revision)), origin(revision), revision.Number, revision.Runs, setContent(revision.Content)))
 	}
 	for i := range s.ImageSets {
 		set := &s.ImageSets[i]
@@ -28,7 +27,7 @@ func MirrorState(s *report.MirrorState, width int) string {
 			row("", &set.Revisions[j])
 		}
 	}
-	_ = t.Flush() // into memory
+	b.WriteString(tabulate(width, "IMAGE SET\tLAST RUN\tBY\tFROM\tREVISION\tRUNS\tCONTENT", rows))
 	for i := range s.Pending {
 		run := &s.Pending[i]
 		fmt.Fprintf(&b, "\nA run of %s by %s has begun to push at %s, and has no record: it is running, or was killed. Run it again.\n", OneLine(run.Name), OneLine(whoRan(run.Revision())), run.Since.Format(time.RFC3339))
@@ -54,29 +53,13 @@ func origin(t *setrecord.Revision) string {
 
 // setContent returns a summary such as "2 catalogs (14 packages), 3 releases, 412 images, 104.3 GiB".
 func setContent(c setrecord.Content) string {
-	var parts []string
-	for _, part := range []struct {
-		n         int
-		one, many string
-	}{
-		{c.Catalogs, "catalog", "catalogs"}, {c.Releases, "release", "releases"}, {c.Images, "image", "images"},
-		{c.Charts, "chart", "charts"}, {c.Files, "file", "files"},
-	} {
-		if part.n == 0 {
-			continue
-		}
-		text := Number(part.n, part.one, part.many)
-		if part.one == "catalog" {
-			text += " (" + Number(c.Packages, "package", "packages") + ")"
-		}
-		parts = append(parts, text)
-	}
-	parts = append(parts, progress.Bytes(c.Bytes))
-	if c.Missing > 0 {
-		parts = append(parts, fmt.Sprintf("PARTIAL: %s missing", Number(c.Missing, "image", "images")))
-	}
-	if c.Withheld > 0 {
-		parts = append(parts, fmt.Sprintf("%d withheld", c.Withheld))
-	}
-	return strings.Join(parts, ", ")
+	return joined(", ",
+		textIf(c.Catalogs > 0, "%s (%s)", Number(c.Catalogs, "catalog", "catalogs"), Number(c.Packages, "package", "packages")),
+		textIf(c.Releases > 0, "%s", Number(c.Releases, "release", "releases")),
+		textIf(c.Images > 0, "%s", Number(c.Images, "image", "images")),
+		textIf(c.Charts > 0, "%s", Number(c.Charts, "chart", "charts")),
+		textIf(c.Files > 0, "%s", Number(c.Files, "file", "files")),
+		progress.Bytes(c.Bytes),
+		textIf(c.Missing > 0, "PARTIAL: %s missing", Number(c.Missing, "image", "images")),
+		textIf(c.Withheld > 0, "%d withheld", c.Withheld))
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -37,20 +38,13 @@ func writeApply(b *strings.Builder, f *cluster.ResourceFiles) {
 		fmt.Fprintf(b, "Not applied: %s, which %s\n", l.Component, l.Reason)
 		optional = optional || l.Optional
 	}
-	for _, name := range f.Applied.Missing {
-		fmt.Fprintf(b, "Not applied: %s, which the mirror has no content for\n", name)
-	}
-	if optional {
-		fmt.Fprintf(b, "  to apply it, add its name to --for %s\n", f.Applied.For)
-	}
+	writeAll(b, "Not applied: %s, which the mirror has no content for\n", f.Applied.Missing)
+	writeIf(b, optional, "  to apply it, add its name to --for %s\n", f.Applied.For)
 	if len(f.Applied.Components) == 0 {
 		fmt.Fprintf(b, "Nothing to apply for %s: there is no Kustomization.\n", f.Applied.For)
 		return
 	}
-	program := "oc"
-	if f.Applied.For == "kubernetes" {
-		program = "kubectl"
-	}
+	program := cmp.Or(textIf(f.Applied.For == "kubernetes", "kubectl"), "oc")
 	fmt.Fprintf(b, "To configure clusters:\n  %s apply -k %s\n", program, ShellWord(f.Dir))
 }
 
@@ -67,10 +61,10 @@ func writeShard(b *strings.Builder, r *mirroring.Result) {
 // writeCarry writes the files of an archive and the command for the disconnected side.
 func writeCarry(b *strings.Builder, r *airgap.ExportResult, destination string) {
 	fmt.Fprintf(b, "Sequence %d at %s; carry all of these:\n", r.Sequence, destination)
-	t := newTable(b, 0)
+	var rows []string
 	var more string
 	for _, f := range r.Files {
-		fmt.Fprintf(t, "  %s\t%s\n", f.Name, progress.Bytes(f.Size))
+		rows = append(rows, fmt.Sprintf("  %s\t%s", f.Name, progress.Bytes(f.Size)))
 		switch {
 		case strings.HasSuffix(f.Name, ".json.sig"):
 			more += " --verify-key KEY.pub"
@@ -78,8 +72,7 @@ func writeCarry(b *strings.Builder, r *airgap.ExportResult, destination string) 
 			more += " --identity KEY.txt"
 		}
 	}
-	fmt.Fprintf(t, "  %s\t%s\n", "total", progress.Bytes(r.Bytes))
-	_ = t.Flush() // into memory
+	b.WriteString(align(0, append(rows, "  total\t"+progress.Bytes(r.Bytes))))
 	fmt.Fprintf(b, "On the disconnected side, with the path of the folder there:\n  gantry mirror --from %s%s docker://MIRROR\n", ShellWord(destination), more)
 }
 

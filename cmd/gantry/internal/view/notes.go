@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -22,17 +21,11 @@ func writeNotes(b *strings.Builder, notes, catalogs []string) {
 		}
 		of[name] = append(of[name], rest)
 	}
-	for _, note := range of[""] {
-		fmt.Fprintf(b, "  %s\n", note)
-	}
+	writeAll(b, "  %s\n", of[""])
 	slices.Sort(catalogs)
 	for _, c := range slices.Compact(catalogs) {
-		if len(of[c]) > 0 {
-			fmt.Fprintf(b, "  %s\n", c)
-		}
-		for _, note := range of[c] {
-			fmt.Fprintf(b, "    %s\n", note)
-		}
+		writeIf(b, len(of[c]) > 0, "  %s\n", c)
+		writeAll(b, "    %s\n", of[c])
 	}
 	b.WriteByte('\n')
 }

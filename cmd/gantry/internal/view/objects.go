@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -18,14 +19,10 @@ func PlannedResources(f *cluster.ResourceFiles) string {
 		return ""
 	}
 	fmt.Fprintf(&b, "Cluster resources that a run would change in %s:\n", f.Dir)
-	if first(f.Objects) {
-		fmt.Fprintf(&b, "  %s\n", objects(f.Objects.Added, "added"))
-	}
+	writeIf(&b, first(f.Objects), "  %s\n", objects(f.Objects.Added, "added"))
 	writeObjects(&b, f.Objects)
 	writeNodes(&b, f)
-	for _, n := range f.Notes {
-		fmt.Fprintf(&b, "  note: %s\n", n)
-	}
+	writeAll(&b, "  note: %s\n", f.Notes)
 	return b.String()
 }
 
@@ -40,12 +37,8 @@ func writeObjects(b *strings.Builder, c *resources.Changes) {
 	if c == nil || first(c) {
 		return
 	}
-	if len(c.Added) > 0 {
-		fmt.Fprintf(b, "  %s\n", objects(c.Added, "added"))
-	}
-	if len(c.Changed) > 0 {
-		fmt.Fprintf(b, "  %s\n", objects(c.Changed, "changed"))
-	}
+	writeIf(b, len(c.Added) > 0, "  %s\n", objects(c.Added, "added"))
+	writeIf(b, len(c.Changed) > 0, "  %s\n", objects(c.Changed, "changed"))
 	renamed := map[resources.ObjectName]bool{}
 	for _, r := range c.Renamed {
 		renamed[r.From] = true
@@ -57,12 +50,7 @@ func writeObjects(b *strings.Builder, c *resources.Changes) {
 		}
 		writeDelete(b, []resources.ObjectName{r.From})
 	}
-	var gone []resources.ObjectName
-	for _, n := range c.Removed {
-		if !renamed[n] {
-			gone = append(gone, n)
-		}
-	}
+	gone := slices.DeleteFunc(slices.Clone(c.Removed), func(n resources.ObjectName) bool { return renamed[n] })
 	if len(gone) > 0 {
 		fmt.Fprintf(b, "  %s; in clusters that have %s:\n", objects(gone, "removed"), plural(len(gone), "it", "them"))
 		writeDelete(b, gone)
@@ -80,15 +68,10 @@ func writeSettings(b *strings.Builder, settings []resources.Setting) {
 	if len(settings) == 0 {
 		return
 	}
-	var names []resources.ObjectName
-	for _, s := range settings {
-		names = append(names, s.ObjectName)
-	}
+	names := each(settings, func(s resources.Setting) resources.ObjectName { return s.ObjectName })
 	fmt.Fprintf(b, "  %s; clusters keep the settings until they are set back:\n", objects(names, "no longer changed"))
 	for _, s := range settings {
-		if s.Patch != "" {
-			fmt.Fprintf(b, "    oc patch %s %s --type merge -p %s\n", s.Resource(), s.Name, ShellWord(s.Patch))
-		}
+		writeIf(b, s.Patch != "", "    oc patch %s %s --type merge -p %s\n", s.Resource(), s.Name, ShellWord(s.Patch))
 	}
 }
 
@@ -110,11 +93,8 @@ func writeNodes(b *strings.Builder, f *cluster.ResourceFiles) {
 // objects returns "2 objects changed: A, B".
 func objects(names []resources.ObjectName, what string) string {
 	shown := each(names[:min(len(names), shownObjects)], resources.ObjectName.String)
-	text := fmt.Sprintf("%s %s: %s", Number(len(names), "object", "objects"), what, strings.Join(shown, ", "))
-	if more := len(names) - len(shown); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return fmt.Sprintf("%s %s: %s", Number(len(names), "object", "objects"), what, strings.Join(shown, ", ")) +
+		textIf(len(names) > len(shown), " and %d more", len(names)-len(shown))
 }
 
 // writeDelete writes a command for each kind and namespace.
@@ -122,9 +102,7 @@ func writeDelete(b *strings.Builder, names []resources.ObjectName) {
 	for i := 0; i < len(names); {
 		n := names[i]
 		fmt.Fprintf(b, "    oc delete %s", strings.ToLower(n.Kind))
-		if n.Namespace != "" {
-			fmt.Fprintf(b, " -n %s", n.Namespace)
-		}
+		writeIf(b, n.Namespace != "", " -n %s", n.Namespace)
 		for ; i < len(names) && names[i].Kind == n.Kind && names[i].Namespace == n.Namespace; i++ {
 			b.WriteString(" " + names[i].Name)
 		}

@@ -40,9 +40,7 @@ func (l *OCMirrorLog) Deleted(r *removal.DeleteResult, complete bool) string {
 		b.WriteString(l.line("INFO", "Success deleting %s \u27A1\uFE0F %s/", item.Source, path.Dir(item.Image.Name())))
 	}
 	b.WriteString(l.results("deleted", total, done))
-	if complete {
-		b.WriteString(l.line("INFO", "\U0001F4DD Remember to execute a garbage collect (or similar) on your remote repository"))
-	}
+	writeIf(&b, complete, "%s", l.line("INFO", "\U0001F4DD Remember to execute a garbage collect (or similar) on your remote repository"))
 	return b.String()
 }
 

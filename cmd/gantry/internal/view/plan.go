@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,11 +41,7 @@ func Plan(p *plan.Plan, destination string, toCopy *mirror.ToCopy, deltas *airga
 
 func writeCatalog(b *strings.Builder, p *plan.Plan, c plan.Catalog, width int) {
 	fmt.Fprintf(b, "Catalog %s\n", c.Name())
-	how := "unchanged"
-	if c.Built {
-		how = "rebuilt"
-	}
-	fmt.Fprintf(b, "  becomes %s:%s (%s, %s)\n\n", c.Repository, c.Tag, how, Short(c.Digest))
+	fmt.Fprintf(b, "  becomes %s:%s (%s, %s)\n\n", c.Repository, c.Tag, cmp.Or(textIf(c.Built, "rebuilt"), "unchanged"), Short(c.Digest))
 	writeKept(b, c, sizes(p, func(because plan.Reason) string {
 		if because.Catalog != c.Name() {
 			return ""
@@ -58,18 +55,14 @@ func writeCatalog(b *strings.Builder, p *plan.Plan, c plan.Catalog, width int) {
 // writeKept writes the packages of a catalog as a table, with sizes unless sizes is nil.
 func writeKept(b *strings.Builder, c plan.Catalog, sizes map[string]partSize, width int) {
 	head, known := "  PACKAGE\tCHANNEL\tHEAD\tVERSIONS\tBUNDLES\tKEPT FOR", sizes != nil
-	if known {
-		head += "\tIMAGES\tSIZE"
-	}
+	head += textIf(known, "\tIMAGES\tSIZE")
 	var rows []string
 	for _, pkg := range c.Packages {
 		s := sizes[pkg.Name]
 		name, size := pkg.Name, fmt.Sprintf("\t%d\t%s", s.images, progress.Bytes(s.bytes))
 		for _, ch := range pkg.Channels {
 			channel := ch.Name
-			if ch.Name == pkg.DefaultChannel {
-				channel += " (default)"
-			}
+			channel += textIf(ch.Name == pkg.DefaultChannel, " (default)")
 			if !known {
 				size = ""
 			}
@@ -176,12 +169,8 @@ func additional(p *plan.Plan) []string {
 func writeTagRules(b *strings.Builder, rules []plan.TagRule) {
 	paragraph(b, "Rules for tags", each(rules, func(r plan.TagRule) string {
 		line := fmt.Sprintf("%s  %s: %s", r.Repository, r.Rule, Number(r.Selected, "tag", "tags"))
-		if r.CreatedBefore != "" {
-			line += ", created before " + r.CreatedBefore
-		}
-		if r.CreatedAfter != "" {
-			line += ", created on " + r.CreatedAfter + " or later"
-		}
+		line += textIf(r.CreatedBefore != "", ", created before %s", r.CreatedBefore)
+		line += textIf(r.CreatedAfter != "", ", created on %s or later", r.CreatedAfter)
 		return line
 	}))
 }
@@ -210,20 +199,23 @@ func writeTotals(b *strings.Builder, p *plan.Plan, destination string, toCopy *m
 	for _, img := range p.Images {
 		count[img.Kind]++
 	}
-	t := newTable(b, width)
-	fmt.Fprintf(t, "Images\t%d\t(%s)\n", p.Totals.Images, Kinds(count))
+	rows := totals(p.Totals, count)
 	if unsigned, all := p.Unsigned(); unsigned > 0 {
-		fmt.Fprintf(t, "Signed\t%d\t(of %s that can have a signature; %d without)\n", all-unsigned, Number(all, "image", "images"), unsigned)
+		rows = slices.Insert(rows, 1, fmt.Sprintf("Signed\t%d\t(of %s that can have a signature; %d without)", all-unsigned, Number(all, "image", "images"), unsigned))
 	}
-	fmt.Fprintf(t, "Content\t%s\t(%d manifests, %d blobs, each counted once)\n", progress.Bytes(p.Totals.Bytes), p.Totals.Manifests, p.Totals.Blobs)
 	if toCopy != nil {
-		fmt.Fprintf(t, "To copy\t%s\t(%d images, to %s)\n", progress.Bytes(toCopy.Bytes), toCopy.Images, destination)
-		where := ""
-		if strings.HasPrefix(destination, env.ArchiveScheme) && toCopy.Present > 0 {
-			where = ", in that folder or in earlier archives"
-		}
-		fmt.Fprintf(t, "Present\t%s\t(%d images%s)\n", progress.Bytes(toCopy.BytesPresent), toCopy.Present, where)
+		where := textIf(strings.HasPrefix(destination, env.ArchiveScheme) && toCopy.Present > 0, ", in that folder or in earlier archives")
+		rows = append(rows,
+			fmt.Sprintf("To copy\t%s\t(%d images, to %s)", progress.Bytes(toCopy.Bytes), toCopy.Images, destination),
+			fmt.Sprintf("Present\t%s\t(%d images%s)", progress.Bytes(toCopy.BytesPresent), toCopy.Present, where))
 	}
-	writePlannedDeltas(t, deltas)
-	_ = t.Flush() // into memory
+	b.WriteString(align(width, append(rows, plannedDeltas(deltas)...)))
+}
+
+// totals returns the rows of a table about the size of a plan.
+func totals(t plan.Totals, count map[plan.ImageKind]int) []string {
+	return []string{
+		fmt.Sprintf("Images\t%d\t(%s)", t.Images, Kinds(count)),
+		fmt.Sprintf("Content\t%s\t(%d manifests, %d blobs, each counted once)", progress.Bytes(t.Bytes), t.Manifests, t.Blobs),
+	}
 }

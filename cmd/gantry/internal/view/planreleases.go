@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,24 +36,18 @@ func writeReleases(b *strings.Builder, p *plan.Plan, width int) {
 		return
 	}
 	b.WriteString("Platform releases\n")
-	head, sizes := "RELEASE\tTAKEN FOR\tSIGNED", sizes(p, releaseOf)
-	if sizes != nil {
-		head += "\tIMAGES\tSIZE"
-	}
+	sizes := sizes(p, releaseOf)
 	var rows []string
 	unverified := 0
 	for _, r := range p.Releases {
-		signed := "yes"
+		signed, s := "yes", sizes[r.Name()]
 		if r.Unverified {
 			signed = NotVerified
 			unverified++
 		}
-		row := fmt.Sprintf("%s\t%s\t%s", r.Name(), releaseReasons(r), signed)
-		if s := sizes[r.Name()]; sizes != nil {
-			row += fmt.Sprintf("\t%d\t%s", s.images, progress.Bytes(s.bytes))
-		}
-		rows = append(rows, row)
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", r.Name(), releaseReasons(r), signed)+textIf(sizes != nil, "\t%d\t%s", s.images, progress.Bytes(s.bytes)))
 	}
+	head := "RELEASE\tTAKEN FOR\tSIGNED" + textIf(sizes != nil, "\tIMAGES\tSIZE")
 	lines := strings.Split(strings.TrimSuffix(tabulate(width, head, rows), "\n"), "\n")
 	fmt.Fprintf(b, "  %s\n", lines[0])
 	List(b, lines[1:])
@@ -65,52 +60,35 @@ func writeReleases(b *strings.Builder, p *plan.Plan, width int) {
 
 // writeTools writes the tools of each release, with their platforms.
 func writeTools(b *strings.Builder, p *plan.Plan) {
-	first := true
+	var lines strings.Builder
 	for _, r := range p.Releases {
-		var names []string
-		platforms := map[string][]string{}
+		var tools grouped[string, string]
 		for _, t := range r.Tools {
-			if platforms[t.Name] == nil {
-				names = append(names, t.Name)
-			}
-			platforms[t.Name] = append(platforms[t.Name], t.Platform)
+			tools.add(t.Name, t.Platform)
 		}
-		if len(names) == 0 {
-			continue
+		if len(r.Tools) > 0 {
+			writeWrapped(&lines, "  ", r.Name()+": "+strings.Join(each(tools.keys, func(name string) string {
+				return fmt.Sprintf("%s (%s)", OneLine(name), OneLine(strings.Join(tools.of[name], ", ")))
+			}), ", "))
 		}
-		if first {
-			b.WriteString("Tools in the images of releases\n")
-			first = false
-		}
-		for i, name := range names {
-			names[i] = fmt.Sprintf("%s (%s)", OneLine(name), OneLine(strings.Join(platforms[name], ", ")))
-		}
-		writeWrapped(b, "  ", r.Name()+": "+strings.Join(names, ", "))
 	}
-	if !first {
-		b.WriteByte('\n')
-	}
+	writeIf(b, lines.Len() > 0, "Tools in the images of releases\n%s\n", lines.String())
 }
 
 // releaseReasons returns why a release was selected: "fast-4.20: head, path; stable-4.20: range".
 func releaseReasons(r plan.Release) string {
-	var text strings.Builder
-	channel := ""
+	var texts []string
 	for i, why := range r.Reasons {
 		switch {
+		case i > 0 && why.Channel == r.Reasons[i-1].Channel:
+			texts[len(texts)-1] += ", " + why.Reason
 		case why.Channel == "" && i == 0:
-			text.WriteString(why.Reason)
-		case why.Channel == channel && i > 0:
-			text.WriteString(", " + why.Reason)
+			texts = append(texts, why.Reason)
 		default:
-			if i > 0 {
-				text.WriteString("; ")
-			}
-			text.WriteString(why.Channel + ": " + why.Reason)
+			texts = append(texts, why.Channel+": "+why.Reason)
 		}
-		channel = why.Channel
 	}
-	return text.String()
+	return strings.Join(texts, "; ")
 }
 
 // writeUpdates writes the updates of a plan.
@@ -120,15 +98,9 @@ func writeUpdates(b *strings.Builder, p *plan.Plan) {
 	}
 	b.WriteString("Updates\n")
 	for _, u := range p.Updates {
-		fmt.Fprintf(b, "  %s to %s for %s, in channel %s", u.From, u.To, u.Arch, u.Channel)
-		if u.Product != release.OCP {
-			fmt.Fprintf(b, " of %s", strings.ToUpper(string(u.Product)))
-		}
-		if len(u.Hops) == 0 {
-			b.WriteString(": nothing to do\n")
-			continue
-		}
-		fmt.Fprintf(b, ": %s\n", Number(len(u.Hops), "update", "updates"))
+		product := textIf(u.Product != release.OCP, " of %s", strings.ToUpper(string(u.Product)))
+		what := cmp.Or(textIf(len(u.Hops) > 0, "%s", Number(len(u.Hops), "update", "updates")), "nothing to do")
+		fmt.Fprintf(b, "  %s to %s for %s, in channel %s%s: %s\n", u.From, u.To, u.Arch, u.Channel, product, what)
 		for _, h := range u.Hops {
 			writeHop(b, h)
 		}
@@ -137,17 +109,10 @@ func writeUpdates(b *strings.Builder, p *plan.Plan) {
 }
 
 func writeHop(b *strings.Builder, h plan.Hop) {
-	fmt.Fprintf(b, "    %s -> %s", h.From, h.To)
-	if h.NextMinor() {
-		b.WriteString("  to the next minor version")
-	}
-	b.WriteByte('\n')
+	fmt.Fprintf(b, "    %s -> %s%s\n", h.From, h.To, textIf(h.NextMinor(), "  to the next minor version"))
 	for _, r := range h.Risks {
-		fmt.Fprintf(b, "      risk %s: %s", OneLine(r.Name), concerned(r))
-		if r.Accepted {
-			b.WriteString("; accepted")
-		}
-		b.WriteByte('\n')
+		concerned := cmp.Or(textIf(r.Always(), "every cluster"), "clusters that match a query")
+		fmt.Fprintf(b, "      risk %s: %s%s\n", OneLine(r.Name), concerned, textIf(r.Accepted, "; accepted"))
 	}
 	for _, ack := range h.Acks {
 		fmt.Fprintf(b, "      to acknowledge: %s\n", OneLine(ack.Name))
@@ -157,44 +122,34 @@ func writeHop(b *strings.Builder, h plan.Hop) {
 	}
 }
 
-// concerned returns which clusters a risk concerns.
-func concerned(r plan.Risk) string {
-	if r.Always() {
-		return "every cluster"
-	}
-	return "clusters that match a query"
-}
-
-// writeRisks writes the risks of a plan's updates, each once: many hops have the same ones.
-func writeRisks(b *strings.Builder, p *plan.Plan) {
-	var written []plan.Risk
+// fromHops returns what the updates of a plan have at their hops, each once: many hops have the same.
+func fromHops[T any](p *plan.Plan, of func(plan.Hop) []T, same func(a, b T) bool) (all []T) {
 	for _, u := range p.Updates {
-		for _, h := range u.Hops {
-			for _, r := range h.Risks {
-				if slices.ContainsFunc(written, func(o plan.Risk) bool {
-					return o.Name == r.Name && o.Message == r.Message && o.URL == r.URL && slices.Equal(o.Rules, r.Rules)
-				}) {
-					continue
-				}
-				if len(written) == 0 {
-					b.WriteString("Risks of these updates\n")
-				}
-				written = append(written, r)
-				writeRisk(b, r)
+		for _, x := range slices.Concat(each(u.Hops, of)...) {
+			if !slices.ContainsFunc(all, func(other T) bool { return same(x, other) }) {
+				all = append(all, x)
 			}
 		}
 	}
-	if len(written) > 0 {
-		b.WriteByte('\n')
+	return all
+}
+
+// writeRisks writes the risks of a plan's updates.
+func writeRisks(b *strings.Builder, p *plan.Plan) {
+	risks := fromHops(p, func(h plan.Hop) []plan.Risk { return h.Risks }, func(r, o plan.Risk) bool {
+		return o.Name == r.Name && o.Message == r.Message && o.URL == r.URL && slices.Equal(o.Rules, r.Rules)
+	})
+	writeIf(b, len(risks) > 0, "Risks of these updates\n")
+	for _, r := range risks {
+		writeRisk(b, r)
 	}
+	writeIf(b, len(risks) > 0, "\n")
 }
 
 func writeRisk(b *strings.Builder, r plan.Risk) {
 	fmt.Fprintf(b, "  %s\n", OneLine(r.Name))
 	writeWrapped(b, "    ", r.Message)
-	if r.URL != "" {
-		fmt.Fprintf(b, "    %s\n", OneLine(r.URL))
-	}
+	writeIf(b, r.URL != "", "    %s\n", OneLine(r.URL))
 	for _, rule := range r.Rules {
 		if rule.PromQL == "" {
 			fmt.Fprintf(b, "    rule: %s, for every cluster\n", rule.Type)
@@ -208,25 +163,13 @@ func writeRisk(b *strings.Builder, r plan.Risk) {
 }
 
 func writeAcks(b *strings.Builder, p *plan.Plan) {
-	var written []plan.Ack
-	for _, u := range p.Updates {
-		for _, h := range u.Hops {
-			for _, ack := range h.Acks {
-				if slices.Contains(written, ack) {
-					continue
-				}
-				if len(written) == 0 {
-					b.WriteString("To acknowledge before the update, in ConfigMap openshift-config/admin-acks\n")
-				}
-				written = append(written, ack)
-				fmt.Fprintf(b, "  %s\n", OneLine(ack.Name))
-				writeWrapped(b, "    ", ack.Message)
-			}
-		}
+	acks := fromHops(p, func(h plan.Hop) []plan.Ack { return h.Acks }, func(a, o plan.Ack) bool { return a == o })
+	writeIf(b, len(acks) > 0, "To acknowledge before the update, in ConfigMap openshift-config/admin-acks\n")
+	for _, ack := range acks {
+		fmt.Fprintf(b, "  %s\n", OneLine(ack.Name))
+		writeWrapped(b, "    ", ack.Message)
 	}
-	if len(written) > 0 {
-		b.WriteByte('\n')
-	}
+	writeIf(b, len(acks) > 0, "\n")
 }
 
 // writeWrapped writes a text in lines of at most textWidth columns. Longer words are not split.

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,11 +23,7 @@ func Pruned(r *removal.PruneResult) string {
 	case p.Empty():
 		fmt.Fprintf(&b, "Nothing to delete: everything that the records of %s list is needed.\n", p.Mirror)
 	case r.Deleted == nil:
-		head := "To delete from %s:\n"
-		if r.Refused {
-			head = "Not deleted from %s:\n"
-		}
-		fmt.Fprintf(&b, head, p.Mirror)
+		fmt.Fprintf(&b, "%s from %s:\n", cmp.Or(textIf(r.Refused, "Not deleted"), "To delete"), p.Mirror)
 		writeDeletions(&b, p)
 		fmt.Fprintf(&b, "%s\n", sums("%s and %s in %s, %s that nothing else needs", p.Totals.Manifests, p.Totals.Tags, p.Totals.Repositories, p.Totals.Bytes))
 	case onlyRecords(r):
@@ -36,11 +34,7 @@ func Pruned(r *removal.PruneResult) string {
 			Number(d.Manifests, "manifest", "manifests"), Number(d.Tags, "tag", "tags"), progress.Bytes(d.Bytes))
 	}
 	if f := r.Forgotten; f != nil {
-		text := "The image set %s is given up: its records are deleted last.\n"
-		if f.Done {
-			text = "The image set %s was given up, and its records were deleted.\n"
-		}
-		fmt.Fprintf(&b, text, OneLine(f.Name))
+		fmt.Fprintf(&b, "The image set %s %s\n", OneLine(f.Name), cmp.Or(textIf(f.Done, "was given up, and its records were deleted."), "is given up: its records are deleted last."))
 	}
 	if r.Resources != nil {
 		fmt.Fprintf(&b, "The cluster resources in %s were written again.\n", r.Resources.Dir)
@@ -48,9 +42,7 @@ func Pruned(r *removal.PruneResult) string {
 	section(&b, "\nNot needed by any image set, but kept:", each(p.Kept, func(k prune.Kept) string {
 		return OneLine(nameOf(k.Repository, k.Tag, string(k.Digest)) + ": " + k.Reason)
 	}))
-	if r.Saved != "" {
-		fmt.Fprintf(&b, "\nThe plan is in %s. To execute it: gantry prune --plan %s %s\n", r.Saved, r.Saved, p.Mirror)
-	}
+	writeIf(&b, r.Saved != "", "\nThe plan is in %s. To execute it: gantry prune --plan %s %s\n", r.Saved, r.Saved, p.Mirror)
 	switch {
 	case p.Empty(), onlyRecords(r):
 	case r.Refused:
@@ -82,13 +74,7 @@ func sums(format string, manifests, tags, repositories int, bytes int64) string 
 // writeDeletions lists images and tags, by image set.
 func writeDeletions(b *strings.Builder, p *prune.DeletionPlan) {
 	lines := map[string][]string{}
-	var sets []string
-	add := func(t prune.Revision, line string) {
-		if !slices.Contains(sets, t.ImageSet) {
-			sets = append(sets, t.ImageSet)
-		}
-		lines[t.ImageSet] = append(lines[t.ImageSet], OneLine(line))
-	}
+	add := func(t prune.Revision, line string) { lines[t.ImageSet] = append(lines[t.ImageSet], OneLine(line)) }
 	type part struct{ repository, source string }
 	parts := map[part]int64{} // sizes of what is in indexes, with the first that is listed
 	for i := range p.Manifests {
@@ -98,10 +84,7 @@ func writeDeletions(b *strings.Builder, p *prune.DeletionPlan) {
 	}
 	for i := range p.Manifests {
 		m := &p.Manifests[i]
-		tag := ""
-		if len(m.Tags) > 0 {
-			tag = m.Tags[0]
-		}
+		tag := strings.Join(m.Tags[:min(1, len(m.Tags))], "")
 		if m.Step > 1 && tag == "" {
 			continue // a part of another image
 		}
@@ -112,14 +95,11 @@ func writeDeletions(b *strings.Builder, p *prune.DeletionPlan) {
 	for _, t := range p.Tags {
 		add(t.LastWanted, fmt.Sprintf("%s (the tag alone)", nameOf(t.Repository, t.Tag, "")))
 	}
-	slices.Sort(sets)
-	for _, set := range sets {
+	for _, set := range slices.Sorted(maps.Keys(lines)) {
 		fmt.Fprintf(b, "\n%s in the image set %s before:\n", Number(len(lines[set]), "image or tag", "images or tags"), OneLine(set))
 		List(b, lines[set])
 	}
-	if n := len(p.Revisions); n > 0 {
-		fmt.Fprintf(b, "\n%s\n", earlierRecords(n))
-	}
+	writeIf(b, len(p.Revisions) > 0, "\n%s\n", earlierRecords(len(p.Revisions)))
 	b.WriteString("\n")
 }
 

@@ -13,42 +13,30 @@ func ReleaseInfo(r *releases.ReleaseInfo, width int) string {
 	fmt.Fprintf(&b, "Release %s for %s\n", r.Release, r.Arch)
 	fmt.Fprintf(&b, "  image    %s\n", OneLine(r.Source))
 	fmt.Fprintf(&b, "  digest   %s\n", r.Digest)
-	if r.URL != "" {
-		fmt.Fprintf(&b, "  erratum  %s\n", OneLine(r.URL))
-	}
+	writeIf(&b, r.URL != "", "  erratum  %s\n", OneLine(r.URL))
 	for _, s := range r.Software {
-		name := s.Name
-		if s.Display != "" {
-			name = fmt.Sprintf("%s (%s)", name, s.Display)
-		}
-		fmt.Fprintf(&b, "  %s %s\n", OneLine(name), s.Version)
+		fmt.Fprintf(&b, "  %s %s\n", OneLine(s.Name+textIf(s.Display != "", " (%s)", s.Display)), s.Version)
 	}
-	if len(r.Previous) > 0 {
-		b.WriteString("\nUpdates from\n")
-		writeWrapped(&b, "  ", strings.Join(r.Previous, ", "))
-	}
-	if len(r.Next) > 0 {
-		b.WriteString("\nUpdates to\n")
-		writeWrapped(&b, "  ", strings.Join(r.Next, ", "))
-	}
+	writeNames(&b, "\nUpdates from", "  ", r.Previous)
+	writeNames(&b, "\nUpdates to", "  ", r.Next)
 	for _, g := range r.Gates {
 		fmt.Fprintf(&b, "\nTo acknowledge before an update from %s\n  %s\n", g.Minor, OneLine(g.Name))
 		writeWrapped(&b, "    ", g.Message)
 		fmt.Fprintf(&b, "    %s\n", OneLine(g.Command))
 	}
 	fmt.Fprintf(&b, "\n%s\n", Number(r.Manifests, "manifest", "manifests"))
-	for _, l := range []struct {
-		title string
-		names []string
-	}{{"capabilities", r.Capabilities}, {"profiles", r.Profiles}, {"feature sets", r.FeatureSets}} {
-		if len(l.names) > 0 {
-			fmt.Fprintf(&b, "  %s\n", l.title)
-			writeWrapped(&b, "    ", strings.Join(l.names, ", "))
-		}
-	}
+	writeNames(&b, "  capabilities", "    ", r.Capabilities)
+	writeNames(&b, "  profiles", "    ", r.Profiles)
+	writeNames(&b, "  feature sets", "    ", r.FeatureSets)
 	fmt.Fprintf(&b, "\n%s\n", Number(len(r.Images), "image", "images"))
 	writeImages(&b, r.Images, width)
 	return b.String()
+}
+
+// writeNames writes names below a title, if there are any.
+func writeNames(b *strings.Builder, title, indent string, names []string) {
+	writeIf(b, len(names) > 0, "%s\n", title)
+	writeWrapped(b, indent, strings.Join(names, ", "))
 }
 
 // ReleaseImages returns the images of a release: with one complete name, only its reference.

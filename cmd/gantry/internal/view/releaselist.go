@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,27 +24,14 @@ func Releases(l *releases.ReleaseList, width int) string {
 		case c.Path != nil:
 			paths.Updates = append(paths.Updates, *c.Path)
 		case c.Releases != nil:
-			if b.Len() > 0 {
-				b.WriteByte('\n')
-			}
-			if len(l.Channels) > 1 {
-				b.WriteString(listTitle(c) + "\n")
-			}
+			writeIf(&b, b.Len() > 0, "\n")
+			writeIf(&b, len(l.Channels) > 1, "%s for %s%s\n", c.Name, c.Arch, textIf(c.From != "", ", from %s", c.From))
 			writeReleaseList(&b, c, width)
 		}
 	}
 	writeUpdates(&b, paths)
 	writeRisks(&b, paths)
 	return strings.TrimRight(b.String(), "\n") + "\n"
-}
-
-// listTitle returns the title of one list of several.
-func listTitle(c releases.ListedChannel) string {
-	title := fmt.Sprintf("%s for %s", c.Name, c.Arch)
-	if c.From != "" {
-		title += ", from " + c.From
-	}
-	return title
 }
 
 func writeChannels(b *strings.Builder, channels []releases.ListedChannel, width int) {
@@ -68,7 +56,7 @@ func writeReleaseList(b *strings.Builder, c releases.ListedChannel, width int) {
 	rows := each(c.Releases, func(r releases.ListedRelease) string {
 		row := []string{r.Version, Remarks(r.Head, false)}
 		if sizes {
-			row = append(row, sizeText(r.Size))
+			row = append(row, cmp.Or(textIf(r.Size > 0, "%s", progress.Bytes(r.Size)), "-"))
 		}
 		if r.Reached != nil {
 			row = append(row, fmt.Sprint(r.Reached.Hops), riskText(r.Reached), r.URL)
@@ -80,21 +68,7 @@ func writeReleaseList(b *strings.Builder, c releases.ListedChannel, width int) {
 	b.WriteString(tabulate(width, strings.Join(heading, "\t"), rows))
 }
 
-// sizeText returns the size of a release, or "-" if it is unknown.
-func sizeText(size int64) string {
-	if size == 0 {
-		return "-"
-	}
-	return progress.Bytes(size)
-}
-
 // riskText returns the number of risks on the path to a release.
 func riskText(r *releases.Reached) string {
-	switch {
-	case r.Risks == 0:
-		return "-"
-	case r.Always == 0:
-		return fmt.Sprint(r.Risks)
-	}
-	return fmt.Sprintf("%d (%d for every cluster)", r.Risks, r.Always)
+	return cmp.Or(textIf(r.Risks > 0, "%d", r.Risks), "-") + textIf(r.Always > 0, " (%d for every cluster)", r.Always)
 }

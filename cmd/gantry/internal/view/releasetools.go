@@ -9,16 +9,13 @@ import (
 
 // ReleaseTools returns the tools that a release has, with the platforms of each.
 func ReleaseTools(l *releases.ReleaseToolList, width int) string {
-	var rows []string
-	for i := 0; i < len(l.Tools); {
-		name := l.Tools[i].Name
-		var platforms []string
-		for ; i < len(l.Tools) && l.Tools[i].Name == name; i++ {
-			platforms = append(platforms, l.Tools[i].Platform)
-		}
-		rows = append(rows, name+"\t"+strings.Join(platforms, ", "))
+	var platforms grouped[string, string]
+	for _, t := range l.Tools {
+		platforms.add(t.Name, t.Platform)
 	}
-	return tabulate(width, "NAME\tPLATFORMS", rows)
+	return tabulate(width, "NAME\tPLATFORMS", each(platforms.keys, func(name string) string {
+		return name + "\t" + strings.Join(platforms.of[name], ", ")
+	}))
 }
 
 // ToolSums returns the checksums of the files that were written, as sha256sum prints them.

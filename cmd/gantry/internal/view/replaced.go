@@ -17,9 +17,7 @@ func Replaced(all []admission.ReplacedCatalog) string {
 			continue
 		}
 		fmt.Fprintf(&b, "  %s at %s\n", r.Catalog, r.At)
-		if r.Problem != "" {
-			fmt.Fprintf(&b, "    not compared: %s\n", r.Problem)
-		}
+		writeIf(&b, r.Problem != "", "    not compared: %s\n", r.Problem)
 		for _, s := range r.Stranded {
 			fmt.Fprintf(&b, "    %s: %s\n", outcomes[s.Outcome], s)
 			writeFixes(&b, "      ", s.Fixes)
@@ -27,12 +25,8 @@ func Replaced(all []admission.ReplacedCatalog) string {
 		if r.OlderSource != nil {
 			fmt.Fprintf(&b, "    OLDER: %s\n", r.OlderSource)
 		}
-		for _, o := range r.Older {
-			fmt.Fprintf(&b, "    OLDER: %s\n", o)
-		}
-		if r.IsOlder() {
-			b.WriteString("      to replace newer content by older: gantry mirror --allow-older\n")
-		}
+		writeAll(&b, "    OLDER: %s\n", r.Older)
+		writeIf(&b, r.IsOlder(), "      to replace newer content by older: gantry mirror --allow-older\n")
 	}
 	if b.Len() == 0 {
 		return ""

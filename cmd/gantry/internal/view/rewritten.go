@@ -29,10 +29,7 @@ func writeConverted(b *strings.Builder, p *plan.Plan) {
 		case img.NamedBy == "":
 			converted = append(converted, line)
 		default:
-			if by := requiredBy(img.Reasons); by != "" {
-				line += "\n      required by " + by
-			}
-			lost[img.NamedBy] = append(lost[img.NamedBy], line)
+			lost[img.NamedBy] = append(lost[img.NamedBy], joined("\n      required by ", line, requiredBy(img.Reasons)))
 		}
 	}
 	paragraph(b, "Converted to the media types of "+FormatName(p.Format), converted)
@@ -49,25 +46,16 @@ func writeRewritten(b *strings.Builder, p *plan.Plan) {
 	}
 	var rewritten []string
 	kept := map[string][]string{}
-	var reasons []string
 	for _, img := range p.Images {
 		switch {
 		case img.RewrittenFrom != "" && p.Format == "":
 			rewritten = append(rewritten, fmt.Sprintf("%s  becomes %s", img.Source, Short(img.Digest)))
 		case img.NotRewritten != "":
-			if kept[img.NotRewritten] == nil {
-				reasons = append(reasons, img.NotRewritten)
-			}
-			line := img.Source
-			if by := requiredBy(img.Reasons); by != "" {
-				line += "\n      required by " + by
-			}
-			kept[img.NotRewritten] = append(kept[img.NotRewritten], line)
+			kept[img.NotRewritten] = append(kept[img.NotRewritten], joined("\n      required by ", img.Source, requiredBy(img.Reasons)))
 		}
 	}
 	paragraph(b, "Smaller indexes, with the selected platforms", rewritten)
-	slices.Sort(reasons)
-	for _, why := range reasons {
+	for _, why := range slices.Sorted(maps.Keys(kept)) {
 		paragraph(b, "Not rewritten, so mirrored with all platforms: "+why, kept[why])
 	}
 }

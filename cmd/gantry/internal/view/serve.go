@@ -37,10 +37,7 @@ func NewServed(s serve.Serving) *Served {
 
 // NotServed returns warnings about images that are not served.
 func NotServed(images *airgap.ServableImages) []string {
-	more := ""
-	if len(images.Withheld) > 0 {
-		more = ", and neither are these, which name them: " + strings.Join(each(images.Withheld, plan.Publishable.String), ", ")
-	}
+	more := textIf(len(images.Withheld) > 0, ", and neither are these, which name them: %s", strings.Join(each(images.Withheld, plan.Publishable.String), ", "))
 	var lines []string
 	if n := len(images.Missing); n > 0 {
 		lines = append(lines, fmt.Sprintf("%s not served, because the source did not have %s when the archive was planned%s", Number(n, "image is", "images are"), plural(n, "it", "them"), more))
@@ -57,10 +54,7 @@ func Serving(s serve.Serving, what string) []string {
 	lines := []string{fmt.Sprintf("serving %s in %s of %s on %s; stop with Ctrl-C",
 		Number(s.Images.Count, "image", "images"), Number(s.Repositories, "repository", "repositories"), what, s.Address)}
 	if s.Images.Example != "" {
-		insecure := ""
-		if !s.TLS {
-			insecure = " --tls-verify=false"
-		}
+		insecure := textIf(!s.TLS, " --tls-verify=false")
 		lines = append(lines, fmt.Sprintf("try: podman pull%s %s/%s", insecure, reachable(s.Address), s.Images.Example))
 	}
 	return lines

@@ -17,28 +17,13 @@ func Status(s *workspace.StatusReport, width int) string {
 		return fmt.Sprintf("Nothing was mirrored with the workspace %s.\n", s.Workspace)
 	}
 	var b strings.Builder
-	t := newTable(&b, width)
-	fmt.Fprintln(t, "DESTINATION\tCONFIGURATION\tLAST RUN\tPLAN\tRESULT")
+	b.WriteString(tabulate(width, "DESTINATION\tCONFIGURATION\tLAST RUN\tPLAN\tRESULT", each(s.Runs, func(r state.Run) string {
+		at := cmp.Or(textIf(!r.Started.IsZero(), "%s", r.Started.UTC().Format(time.RFC3339)), "-")
+		return strings.Join([]string{OneLine(cmp.Or(r.Destination, r.Mirror)), OneLine(cmp.Or(r.Name, "-")), at, cmp.Or(Short(r.Plan), "-"), runResult(r)}, "\t")
+	})))
 	for _, r := range s.Runs {
-		destination, name, at := cmp.Or(r.Destination, r.Mirror), cmp.Or(r.Name, "-"), "-"
-		if !r.Started.IsZero() {
-			at = r.Started.UTC().Format(time.RFC3339)
-		}
-		plan := "-"
-		if r.Plan != "" {
-			plan = Short(r.Plan)
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", OneLine(destination), OneLine(name), at, plan, runResult(r))
-	}
-	_ = t.Flush() // into memory
-	for _, r := range s.Runs {
-		if r.Message != "" {
-			how := "failed"
-			if r.Result == state.RunPartial {
-				how = "is partial"
-			}
-			fmt.Fprintf(&b, "\n%s %s:\n  %s\n", OneLine(r.Destination), how, strings.ReplaceAll(r.Message, "\n", "\n  "))
-		}
+		how := cmp.Or(textIf(r.Result == state.RunPartial, "is partial"), "failed")
+		writeIf(&b, r.Message != "", "\n%s %s:\n  %s\n", OneLine(r.Destination), how, strings.ReplaceAll(r.Message, "\n", "\n  "))
 	}
 	return Trimmed(b.String())
 }
@@ -67,10 +52,7 @@ func runResult(r state.Run) string {
 	default:
 		text = "not recorded"
 	}
-	if r.Sequence > 0 {
-		text = fmt.Sprintf("sequence %d, %s", r.Sequence, text)
-	}
-	return text
+	return textIf(r.Sequence > 0, "sequence %d, ", r.Sequence) + text
 }
 
 // repairResult describes how a run ended that wrote the repair of an archive.
@@ -85,8 +67,5 @@ func repairResult(r state.Run) string {
 	case state.RunStarted:
 		return text + "not ended: it is running, or it was killed"
 	}
-	if r.Failed > 0 {
-		return text + fmt.Sprintf("FAILED: the sources do not have %d of %s", r.Failed, Number(r.Images, "manifest or blob", "manifests and blobs"))
-	}
-	return text + "FAILED"
+	return text + "FAILED" + textIf(r.Failed > 0, ": the sources do not have %d of %s", r.Failed, Number(r.Images, "manifest or blob", "manifests and blobs"))
 }

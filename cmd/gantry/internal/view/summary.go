@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -17,14 +18,8 @@ const maxSummarized = 100
 // Summary returns a run as Markdown, for tickets. message is its error with the remedy, or "".
 func Summary(s *mirroring.RunSummary, message string) string {
 	var b strings.Builder
-	name := s.Name
-	if name == "" {
-		name = "-"
-	}
-	fmt.Fprintf(&b, "# %s to %s: %s\n\n", code(name), code(redact.Address(s.Destination)), s.Run.Result)
-	if message != "" {
-		fmt.Fprintf(&b, "%s\n\n", code(redact.Text(message)))
-	}
+	fmt.Fprintf(&b, "# %s to %s: %s\n\n", code(cmp.Or(s.Name, "-")), code(redact.Address(s.Destination)), s.Run.Result)
+	writeIf(&b, message != "", "%s\n\n", code(redact.Text(message)))
 	writeSummaryTable(&b, s)
 	writeChanges(&b, s)
 	if s.Result != nil && s.Result.Report != nil {
@@ -98,18 +93,10 @@ func writeChanges(b *strings.Builder, s *mirroring.RunSummary) {
 		b.WriteByte('\n')
 	}
 	for _, name := range s.AddedReleases {
-		erratum := ""
-		if url := s.Errata[name]; url != "" {
-			erratum = ", erratum " + code(url)
-		}
-		fmt.Fprintf(b, "- new release: %s%s\n", code(name), erratum)
+		fmt.Fprintf(b, "- new release: %s%s\n", code(name), textIf(s.Errata[name] != "", ", erratum %s", code(s.Errata[name])))
 	}
-	for _, name := range s.RemovedReleases {
-		fmt.Fprintf(b, "- release no longer selected: %s\n", code(name))
-	}
-	if len(s.AddedReleases)+len(s.RemovedReleases) > 0 {
-		b.WriteByte('\n')
-	}
+	writeAll(b, "- release no longer selected: %s\n", each(s.RemovedReleases, code))
+	writeIf(b, len(s.AddedReleases)+len(s.RemovedReleases) > 0, "\n")
 }
 
 // writeList writes texts as a list below a heading, if there are any.
@@ -133,11 +120,8 @@ func versionList(all []string) string {
 	if len(all) == 0 {
 		return "-"
 	}
-	more := ""
-	if len(all) > 20 {
-		all, more = all[:20], fmt.Sprintf(" and %d more", len(all)-20)
-	}
-	return code(strings.Join(all, ", ")) + more
+	shown := all[:min(len(all), 20)]
+	return code(strings.Join(shown, ", ")) + textIf(len(all) > len(shown), " and %d more", len(all)-len(shown))
 }
 
 // code returns text from outside so that Markdown shows it as it is, in one line, also in a table.

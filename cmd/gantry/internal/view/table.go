@@ -1,9 +1,6 @@
 package view
 
 import (
-	"bytes"
-	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 )
@@ -17,41 +14,21 @@ const (
 	shortened = "..."
 )
 
-// A table aligns the cells of lines, which are separated by tabs. Write adds lines, and Flush writes
-// the table. A line may have fewer cells than others; its last one then reaches as far as it needs. If
-// the table is wider than the screen, the widest columns are shortened; --output json has the whole
-// text.
-type table struct {
-	out   io.Writer
-	width int // of the screen in columns; 0 is no limit
-	text  bytes.Buffer
-}
-
-func newTable(out io.Writer, width int) *table { return &table{out: out, width: width} }
-
-// tabulate returns a table with titles for a screen of this width; 0 is no limit. Cells are separated by tabs.
+// tabulate returns a table with titles for a screen of this width; 0 is no limit. See align.
 func tabulate(width int, titles string, rows []string) string {
-	var b strings.Builder
-	t := newTable(&b, width)
-	for _, row := range append([]string{titles}, rows...) {
-		fmt.Fprintln(t, row)
-	}
-	_ = t.Flush() // into memory
-	return Trimmed(b.String())
+	return align(width, append([]string{titles}, rows...))
 }
 
-// Write adds text.
-func (t *table) Write(p []byte) (int, error) { return t.text.Write(p) }
-
-// Flush writes the table and empties it.
-func (t *table) Flush() error {
+// align returns lines whose cells, which are separated by tabs, are below each other. A line may have
+// fewer cells than others; its last one then reaches as far as it needs. If the table is wider than the
+// screen, the widest columns are shortened; --output json has the whole text. A width of 0 is no limit.
+func align(width int, lines []string) string {
 	var rows [][]string
 	n := 0
-	for line := range strings.Lines(t.text.String()) {
-		rows = append(rows, strings.Split(strings.TrimSuffix(line, "\n"), "\t"))
+	for _, line := range lines {
+		rows = append(rows, strings.Split(line, "\t"))
 		n = max(n, len(rows[len(rows)-1]))
 	}
-	t.text.Reset()
 	columns := make([]int, n)
 	for _, cells := range rows {
 		for i, cell := range cells {
@@ -60,7 +37,7 @@ func (t *table) Flush() error {
 			}
 		}
 	}
-	narrow(columns, t.width)
+	narrow(columns, width)
 	var b strings.Builder
 	for _, cells := range rows {
 		at := 0
@@ -73,13 +50,12 @@ func (t *table) Flush() error {
 		switch {
 		case len(cells) == n:
 			last = cut(last, columns[n-1])
-		case t.width > 0:
-			last = cut(last, max(leastColumn, t.width-at))
+		case width > 0:
+			last = cut(last, max(leastColumn, width-at))
 		}
 		b.WriteString(last + "\n")
 	}
-	_, err := io.WriteString(t.out, b.String())
-	return err
+	return Trimmed(b.String())
 }
 
 // narrow reduces the widest columns until the table fits on the screen, but not below leastColumn.

@@ -10,35 +10,20 @@ import (
 
 // TestTableWithShortLines checks that the last cell of a line with fewer cells widens no column.
 func TestTableWithShortLines(t *testing.T) {
-	var b strings.Builder
-	tab := newTable(&b, 24)
-	if _, err := tab.Write([]byte("Plan\tsha256:0123456789abcdef0123456789abcdef\nImages\t1\t(1 bundle)\nAll\n")); err != nil {
-		t.Fatal(err)
-	}
-	fail.On(t, tab.Flush())
+	got := align(24, []string{"Plan\tsha256:0123456789abcdef0123456789abcdef", "Images\t1\t(1 bundle)", "All"})
 	want := "Plan    sha256:012345...\nImages  1  (1 bundle)\nAll\n"
-	if b.String() != want {
-		t.Errorf("%s\nwant\n%s", b.String(), want)
-	}
+	fail.Diff(t, want, got)
 }
 
 // TestTableFitsTheScreen checks that a table is shortened in its widest columns only, and not at all
 // where there is no limit.
 func TestTableFitsTheScreen(t *testing.T) {
 	render := func(width int) string {
-		var b strings.Builder
-		tab := newTable(&b, width)
-		for _, line := range []string{
+		return align(width, []string{
 			"  NAME\tKIND\tDIGEST",
 			"  acme/a-repository-with-a-long-name:v1\trelated\tsha256:0123456789abcdef0123456789abcdef0123456789abcdef",
 			"  acme/größe:v2\tbundle\tsha256:fedc",
-		} {
-			if _, err := tab.Write([]byte(line + "\n")); err != nil {
-				t.Fatal(err)
-			}
-		}
-		fail.On(t, tab.Flush())
-		return Trimmed(b.String())
+		})
 	}
 	want := `  NAME                                   KIND     DIGEST
   acme/a-repository-with-a-long-name:v1  related  sha256:0123456789abcdef0123456789abcdef0123456789abcdef

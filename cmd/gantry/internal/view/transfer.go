@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/gantry-mirror/gantry/mirror/copying"
@@ -11,28 +10,13 @@ import (
 
 // Transfer returns the duration and the amounts of a copy as one line.
 func Transfer(t *copying.Transfer) string {
-	var b strings.Builder
-	b.WriteString("took " + shortTime(t.Seconds))
-	if t.BytesPerSecond > 0 {
-		fmt.Fprintf(&b, ", %s/s", progress.Bytes(t.BytesPerSecond))
-	}
-	var sides []string
-	if n := t.Requests.Source; n > 0 {
-		sides = append(sides, Number(n, "request", "requests")+" at the source")
-	}
-	if n := t.Requests.Destination; n > 0 {
-		sides = append(sides, Number(n, "request", "requests")+" at the destination")
-	}
-	if len(sides) > 0 {
-		b.WriteString("; " + strings.Join(sides, ", "))
-	}
-	if t.Retries > 0 {
-		b.WriteString("; " + Number(t.Retries, "retry", "retries"))
-	}
-	if t.Slowest != "" {
-		b.WriteString("; slowest: " + t.Slowest)
-	}
-	return b.String()
+	return joined("; ",
+		"took "+shortTime(t.Seconds)+textIf(t.BytesPerSecond > 0, ", %s/s", progress.Bytes(t.BytesPerSecond)),
+		joined(", ",
+			textIf(t.Requests.Source > 0, "%s at the source", Number(t.Requests.Source, "request", "requests")),
+			textIf(t.Requests.Destination > 0, "%s at the destination", Number(t.Requests.Destination, "request", "requests"))),
+		textIf(t.Retries > 0, "%s", Number(t.Retries, "retry", "retries")),
+		textIf(t.Slowest != "", "slowest: %s", t.Slowest))
 }
 
 // shortTime returns a duration, with fractions of a second if it is short.

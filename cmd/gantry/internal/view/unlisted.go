@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -21,15 +22,9 @@ func writeUnlisted(b *strings.Builder, c plan.Catalog) {
 			fmt.Fprintf(b, "    and %d more; -o json lists all\n", len(c.Unlisted)-i)
 			break
 		}
-		state := "NOT MIRRORED"
-		if u.Mirrored {
-			state = "mirrored"
-		}
-		fmt.Fprintf(b, "    %s  %s\n", u.Image, state)
+		fmt.Fprintf(b, "    %s  %s\n", u.Image, cmp.Or(textIf(u.Mirrored, "mirrored"), "NOT MIRRORED"))
 		fmt.Fprintf(b, "      %s: %s\n", u.Bundle, strings.Join(u.Found, "; "))
-		if u.ListedAs != "" {
-			fmt.Fprintf(b, "      relatedImages has it under another name: %s\n", u.ListedAs)
-		}
+		writeIf(b, u.ListedAs != "", "      relatedImages has it under another name: %s\n", u.ListedAs)
 	}
 	b.WriteByte('\n')
 }

@@ -16,10 +16,7 @@ func Unrecorded(u *removal.Unrecorded) string {
 	for i := range u.Images {
 		img := &u.Images[i]
 		for j := range max(1, len(img.Tags)) {
-			tag := ""
-			if j < len(img.Tags) {
-				tag = img.Tags[j]
-			}
+			tag := strings.Join(img.Tags[j:min(j+1, len(img.Tags))], "")
 			line := OneLine(nameOf(img.Repository, tag, string(img.Digest)) + " (" + img.Type)
 			switch {
 			case img.BelongsTo != "":
@@ -34,9 +31,7 @@ func Unrecorded(u *removal.Unrecorded) string {
 			bytes += img.Bytes
 		}
 	}
-	if len(others)+len(attached) == 0 {
-		fmt.Fprintf(&b, "The records of %s list everything in its %s.\n", u.Mirror, Number(u.Repositories, "repository", "repositories"))
-	}
+	writeIf(&b, len(others)+len(attached) == 0, "The records of %s list everything in its %s.\n", u.Mirror, Number(u.Repositories, "repository", "repositories"))
 	if len(others) > 0 {
 		fmt.Fprintf(&b, "%s in %s that no record lists (%s):\n", Number(len(others), "image or tag", "images or tags"), u.Mirror, progress.Bytes(bytes))
 		List(&b, others)
@@ -45,9 +40,7 @@ func Unrecorded(u *removal.Unrecorded) string {
 		fmt.Fprintf(&b, "\n%s that no record lists, and that belong to recorded images (they are never selected):\n", Number(len(attached), "referrer or tag", "referrers or tags"))
 		List(&b, attached)
 	}
-	if u.Incomplete != "" {
-		fmt.Fprintf(&b, "\nnote: %s\n", OneLine(u.Incomplete))
-	}
+	writeIf(&b, u.Incomplete != "", "\nnote: %s\n", OneLine(u.Incomplete))
 	switch {
 	case u.Saved != "":
 		fmt.Fprintf(&b, "\n%s has %s of these. To look at what would be deleted, and to delete it:\n  gantry prune --list %s %s\n  gantry prune --yes --list %s %s\n", u.Saved, Number(u.Selected, "image or tag", "images or tags"), u.Saved, u.Mirror, u.Saved, u.Mirror)

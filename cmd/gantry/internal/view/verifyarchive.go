@@ -23,9 +23,7 @@ func VerifiedArchive(r *verify.VerifiedArchive) string {
 			images = ""
 		}
 		fmt.Fprintf(&b, "The archive in %s is intact: %s%s, every byte verified.\n", r.Archive, images, progress.Bytes(r.Bytes))
-		if r.NeedsIdentity {
-			b.WriteString("It is encrypted: its images are unknown without --identity.\n")
-		}
+		writeIf(&b, r.NeedsIdentity, "It is encrypted: its images are unknown without --identity.\n")
 		writeUnread(&b, r)
 		for _, p := range r.Programs {
 			writeVerifiedProgram(&b, p)
@@ -35,9 +33,7 @@ func VerifiedArchive(r *verify.VerifiedArchive) string {
 	fmt.Fprintf(&b, "Damaged in %s\n", r.Archive)
 	for _, d := range r.Damage {
 		b.WriteString("  " + d.Text)
-		if d.Recoverable && !r.Intact() {
-			b.WriteString(" (another copy is intact)")
-		}
+		writeIf(&b, d.Recoverable && !r.Intact(), " (another copy is intact)")
 		b.WriteString("\n")
 		writeBreaks(&b, d.Breaks)
 	}

@@ -13,25 +13,15 @@ import (
 // VerifiedLayout returns the result of verifying a layout as text.
 func VerifiedLayout(r *verify.VerifiedLayout) string {
 	var b strings.Builder
-	if r.Intact() {
-		fmt.Fprintf(&b, "The layout in %s is intact: %s, %s, every byte verified.\n", r.Layout, Number(r.Images, "image", "images"), progress.Bytes(r.Bytes))
-	}
-	if len(r.Damage) > 0 {
-		fmt.Fprintf(&b, "Damaged in %s\n", r.Layout)
-	}
+	writeIf(&b, r.Intact(), "The layout in %s is intact: %s, %s, every byte verified.\n", r.Layout, Number(r.Images, "image", "images"), progress.Bytes(r.Bytes))
+	writeIf(&b, len(r.Damage) > 0, "Damaged in %s\n", r.Layout)
 	for _, d := range r.Damage {
 		fmt.Fprintf(&b, "  %s: %s\n", d.File, d.Problem)
-		if len(d.Images) == 0 {
-			b.WriteString("    no image uses it\n")
-		}
+		writeIf(&b, len(d.Images) == 0, "    no image uses it\n")
 		writeBreaks(&b, d.Images)
 	}
 	section(&b, "Missing in "+r.Layout, each(r.Missing, func(m mirror.MissingImage) string { return plan.SourceText(m.Source) + "\n      " + m.Problem }))
-	if n := len(r.Broken); n > 0 {
-		fmt.Fprintf(&b, "%d of %d images are broken.\n", n, r.Images)
-	}
-	if n := len(r.AbsentChildren); n > 0 {
-		fmt.Fprintf(&b, "%s not present, as usual if only some platforms are mirrored; set -c, --plan or --from to check that.\n", Number(n, "platform of an index is", "platforms of indexes are"))
-	}
+	writeIf(&b, len(r.Broken) > 0, "%d of %d images are broken.\n", len(r.Broken), r.Images)
+	writeIf(&b, len(r.AbsentChildren) > 0, "%s not present, as usual if only some platforms are mirrored; set -c, --plan or --from to check that.\n", Number(len(r.AbsentChildren), "platform of an index is", "platforms of indexes are"))
 	return b.String()
 }

@@ -24,25 +24,16 @@ func VerifiedRegistry(r *verify.VerifiedRegistry) string {
 		case site.BlobsNotChecked:
 		}
 		fmt.Fprintf(&b, "All %d images are at %s%s.\n", r.Images, r.Destination, blobs)
-	} else {
-		writeMissing(&b, r)
 	}
+	section(&b, "Missing at "+r.Destination, missingLines(r.Missing, func(repository string) string { return r.Names[repository].Name() }))
 	for _, set := range r.ImageSets {
-		fmt.Fprintf(&b, "Image set %s, revision %d of %s: %s", set.Name, set.Revision, set.LastRun.Format("2006-01-02 15:04 UTC"), Number(set.Images, "image", "images"))
-		if set.Missing > 0 {
-			fmt.Fprintf(&b, ", %d missing or incomplete", set.Missing)
-		}
-		b.WriteString(".\n")
+		fmt.Fprintf(&b, "Image set %s, revision %d of %s: %s%s.\n", set.Name, set.Revision, set.LastRun.Format("2006-01-02 15:04 UTC"), Number(set.Images, "image", "images"),
+			textIf(set.Missing > 0, ", %d missing or incomplete", set.Missing))
 	}
 	b.WriteString(VerifiedSignatures(r.Verified))
-	writeRefused(&b, r.Refused)
+	section(&b, "Refused by the signature policy", each(r.Refused, func(r trust.RefusedImage) string { return plan.SourceText(r.Source) + "\n      " + r.Reason }))
 	writeVerifiedResources(&b, r.Resources)
 	return b.String()
-}
-
-// writeMissing writes the images that are missing at the mirror, with what needs them.
-func writeMissing(b *strings.Builder, r *verify.VerifiedRegistry) {
-	section(b, "Missing at "+r.Destination, missingLines(r.Missing, func(repository string) string { return r.Names[repository].Name() }))
 }
 
 // missingLines returns images that are missing at a mirror, with what needs them. nameOf returns the
@@ -50,19 +41,11 @@ func writeMissing(b *strings.Builder, r *verify.VerifiedRegistry) {
 func missingLines(missing []mirror.MissingImage, nameOf func(string) string) []string {
 	var lines []string
 	for _, m := range missing {
-		line := plan.SourceText(m.Source)
-		if m.Repository != "" {
-			at := ":" + strings.Join(m.Tags, ", ")
-			if len(m.Tags) == 0 {
-				at = "@" + m.Digest.String()
-			}
-			line += "\n      as " + nameOf(m.Repository) + at
-		}
-		line += "\n      " + m.Problem
-		if names := requiredBy(m.Reasons); names != "" {
-			line += "\n      needed by " + names
-		}
-		lines = append(lines, line)
+		lines = append(lines, joined("\n      ",
+			plan.SourceText(m.Source),
+			textIf(m.Repository != "", "as %s%s", nameOf(m.Repository), tagged(m.Tags, m.Digest)),
+			m.Problem,
+			joined(" ", textIf(len(m.Reasons) > 0, "needed by"), requiredBy(m.Reasons))))
 	}
 	return lines
 }
@@ -88,18 +71,7 @@ func writeVerifiedResources(b *strings.Builder, r *verify.VerifiedResources) {
 
 func resourceLines(all []verify.ResourceProblem) (lines []string) {
 	for _, p := range all {
-		var about []string
-		for _, text := range []string{p.File, p.Object, p.Image} {
-			if text != "" {
-				about = append(about, OneLine(text))
-			}
-		}
-		lines = append(lines, strings.Join(about, ", ")+"\n      "+OneLine(p.Problem))
+		lines = append(lines, joined(", ", OneLine(p.File), OneLine(p.Object), OneLine(p.Image))+"\n      "+OneLine(p.Problem))
 	}
 	return lines
-}
-
-// writeRefused writes the images that the signature policy does not accept.
-func writeRefused(b *strings.Builder, all []trust.RefusedImage) {
-	section(b, "Refused by the signature policy", each(all, func(r trust.RefusedImage) string { return plan.SourceText(r.Source) + "\n      " + r.Reason }))
 }

@@ -8,6 +8,7 @@ package view
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,12 +26,8 @@ const maxListed = 20
 
 // List writes lines with an indent. Of more than 20 lines it writes the first, and counts the rest.
 func List(b *strings.Builder, lines []string) {
-	for _, l := range lines[:min(len(lines), maxListed)] {
-		fmt.Fprintf(b, "  %s\n", l)
-	}
-	if n := len(lines) - maxListed; n > 0 {
-		fmt.Fprintf(b, "  ... and %d more (--output json lists all)\n", n)
-	}
+	writeAll(b, "  %s\n", lines[:min(len(lines), maxListed)])
+	writeIf(b, len(lines) > maxListed, "  ... and %d more (--output json lists all)\n", len(lines)-maxListed)
 }
 
 // section writes lines with a title, if there are any.
@@ -43,17 +40,67 @@ func section(b *strings.Builder, title string, lines []string) {
 
 // paragraph is section with an empty line after it.
 func paragraph(b *strings.Builder, title string, lines []string) {
-	if section(b, title, lines); len(lines) > 0 {
-		b.WriteByte('\n')
+	section(b, title, lines)
+	writeIf(b, len(lines) > 0, "\n")
+}
+
+// textIf returns a text if a condition holds, and otherwise "".
+func textIf(holds bool, format string, args ...any) string {
+	if !holds {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+// present returns the texts that are not empty, or nil.
+func present(texts ...string) []string {
+	if texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" }); len(texts) == 0 {
+		return nil
+	}
+	return texts
+}
+
+// joined joins the texts that are not empty.
+func joined(separator string, texts ...string) string {
+	return strings.Join(present(texts...), separator)
+}
+
+// writeIf writes a text if a condition holds.
+func writeIf(w io.Writer, holds bool, format string, args ...any) {
+	if holds {
+		fmt.Fprintf(w, format, args...)
 	}
 }
 
-// each returns a text for each element of a list.
-func each[T any](list []T, text func(T) string) (texts []string) {
-	for _, x := range list {
-		texts = append(texts, text(x))
+// writeAll writes a text for each value. The format has one verb.
+func writeAll[T any](w io.Writer, format string, values []T) {
+	for _, value := range values {
+		fmt.Fprintf(w, format, value)
 	}
-	return texts
+}
+
+// each returns what a function makes of each element of a list, such as its text.
+func each[T, U any](list []T, of func(T) U) (all []U) {
+	for _, x := range list {
+		all = append(all, of(x))
+	}
+	return all
+}
+
+// A grouped is what was added for each key, in the order of the additions.
+type grouped[K comparable, V any] struct {
+	keys []K
+	of   map[K][]V
+}
+
+func (g *grouped[K, V]) add(key K, value V) {
+	if g.of == nil {
+		g.of = map[K][]V{}
+	}
+	if g.of[key] == nil {
+		g.keys = append(g.keys, key)
+	}
+	g.of[key] = append(g.of[key], value)
 }
 
 // plural returns the word for a number.
@@ -87,11 +134,7 @@ func Printable(text string) string {
 
 // Trimmed returns a text without spaces at the ends of its lines.
 func Trimmed(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		b.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
-	return b.String()
+	return joined("", each(slices.Collect(strings.Lines(text)), func(line string) string { return strings.TrimRight(line, " \n") + "\n" })...)
 }
 
 // Short returns a digest, shortened for people.
@@ -100,6 +143,14 @@ func Short(d digest.Digest) string {
 		return s[:19]
 	}
 	return d.String()
+}
+
+// tagged returns the end of a reference: the tags of an image, or its digest if it has none.
+func tagged(tags []string, d digest.Digest) string {
+	if len(tags) == 0 {
+		return "@" + d.String()
+	}
+	return ":" + strings.Join(tags, ", ")
 }
 
 // Kinds returns how many images there are of each kind. Kinds without images are listed only if
