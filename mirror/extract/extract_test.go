@@ -174,9 +174,8 @@ func TestBases(t *testing.T) {
 	named := func(o *mirroring.Options) { o.Name = "ops" }
 	one := s.Exported(s.Config("one.yaml", mirrortest.FirstMonth), "one", named)
 	two := s.Exported(s.Config("two.yaml", mirrortest.SecondMonth), "two", named)
-	if _, err := extract.Images(t.Context(), images(s, s.Path("layout"), one)); err != nil {
-		t.Fatal(err)
-	}
+	_, err := extract.Images(t.Context(), images(s, s.Path("layout"), one))
+	fail.On(t, err)
 	s.Imported(s.Docker("site"), one)
 	_, p := s.OpenArchive(two)
 	got, err := extract.Images(t.Context(), images(s, s.Path("alone"), two))

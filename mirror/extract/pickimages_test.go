@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
@@ -23,7 +24,5 @@ func TestPickImages(t *testing.T) {
 			t.Errorf("%s picks %+v, want %v: %v", pattern, picked, want, err)
 		}
 	}
-	if !slices.Equal(p.Images[0].Tags, all) {
-		t.Error("the plan was changed")
-	}
+	fail.Diff(t, all, p.Images[0].Tags)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/pull"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -62,9 +63,7 @@ func TestToolsAndBootImages(t *testing.T) {
 
 	plug := p.Unplug()
 	p.Imported(p.Docker("far"), disk)
-	if diff := cmp.Diff([]string{other, iso}, slices.Sorted(maps.Keys(p.MirrorTags("far/gantry/files"))), named); diff != "" {
-		t.Errorf("the files of the mirror (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []string{other, iso}, slices.Sorted(maps.Keys(p.MirrorTags("far/gantry/files"))), named)
 	plug()
 	for _, name := range []string{"oc-4.20.5-linux-amd64", "oc"} {
 		_, err := pull.File(t.Context(), pull.Options{Env: p.Env, From: p.Docker("far"), Name: name, To: p.Path("pulled")})
@@ -90,9 +89,8 @@ func TestToolsAndBootImages(t *testing.T) {
 		t.Errorf("one file is %v, %v", written(one), err)
 	}
 	// A tool with other content is replaced only by force, and what was written before it is in the result.
-	if _, err := files("out", false); err != nil {
-		t.Error(err)
-	}
+	_, err = files("out", false)
+	fail.On(t, err)
 	p.Write("out/oc-4.20.5-linux-amd64", "another program")
 	some, err := files("out", false)
 	mirrortest.Refused(t, err, advice.Input, "oc-4.20.5-linux-amd64 exists and has other content")

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/archive/open"
 	"github.com/gantry-mirror/gantry/mirror/extract"
@@ -182,9 +180,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	_, listErr := inspect.ListArchiveImages(t.Context(), inspect.ArchiveListOptions{Options: o})
 	_, extractErr := extract.Images(t.Context(), extract.Options{Options: o, To: s.Path("layout")})
 	_, _, repairErr := open.RequestRepair(t.Context(), o)
-	if err := errors.Join(verifyErr, inspectErr, listErr, extractErr, repairErr); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, errors.Join(verifyErr, inspectErr, listErr, extractErr, repairErr))
 	s.imports("site", "disk")
 	if again := s.written(1, "disk"); again.Sequence != 1 {
 		t.Errorf("%+v", again)
@@ -218,9 +214,7 @@ func TestDiskFull(t *testing.T) {
 		}
 	}
 	free()
-	if diff := cmp.Diff(before, checksums(t, dir)); diff != "" {
-		t.Errorf("the existing archive was changed: %s", diff)
-	}
+	fail.Diff(t, before, checksums(t, dir))
 	s.sequence(s.written(2, "disk"), 2, 1)
 	if _, err := s.verify("disk"); err != nil || s.manifests("disk") != "000001 000002" || s.Exists("disk/.gantry-partial") {
 		t.Errorf("the folder has %s, %v", s.manifests("disk"), err)
@@ -294,12 +288,10 @@ func TestVolumesAlone(t *testing.T) {
 	if l, err := inspect.ListArchiveImages(t.Context(), inspect.ArchiveListOptions{Options: o, Filter: []string{"tools/netcheck:1.4"}}); err != nil || len(l.Images) != 1 {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if _, err := extract.Images(t.Context(), extract.Options{Options: o, To: s.Path("layout")}); err != nil {
-		t.Error(err)
-	}
-	if _, err := s.importing("alone", []string{"alone"}, func(o *mirroring.Options) { o.Read = signed }); err != nil {
-		t.Error(err)
-	}
+	_, err = extract.Images(t.Context(), extract.Options{Options: o, To: s.Path("layout")})
+	fail.On(t, err)
+	_, err = s.importing("alone", []string{"alone"}, func(o *mirroring.Options) { o.Read = signed })
+	fail.On(t, err)
 
 	// What is left behind is not damage: the next archive has what is new.
 	s.Said()

@@ -43,9 +43,7 @@ func TestAudit(t *testing.T) {
 	for _, e := range r.Last {
 		events = append(events, string(e.Event))
 	}
-	if want := append(append([]string{"run-began"}, slices.Repeat([]string{"gate"}, 8)...), "withheld", "image-failed", "run-ended"); !slices.Equal(events, want) {
-		t.Errorf("events %q, want %q", events, want)
-	}
+	fail.Diff(t, append(append([]string{"run-began"}, slices.Repeat([]string{"gate"}, 8)...), "withheld", "image-failed", "run-ended"), events)
 	text, err := os.ReadFile(filepath.Join(dir, "audit.ndjson"))
 	fail.On(t, err)
 	if strings.Contains(string(text), "hunter2") || !strings.HasPrefix(r.Last[0].By, "ci, process ") {

@@ -8,6 +8,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -20,14 +21,13 @@ func TestDeltaNoRoom(t *testing.T) {
 	in := func(workspace string) change { return func(o *mirroring.Options) { o.Workspace = workspace } }
 	first := s.publish(1)
 	s.disk("disk1", in(here))
-	if _, err := s.importing("site", []string{"disk1"}, in(there)); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.importing("site", []string{"disk1"}, in(there))
+	fail.On(t, err)
 	second := s.publish(2)
 
 	fill, free := s.Filler(filepath.Dir(here))
 	s.Source.Script(registrytest.Rule{Method: http.MethodGet, Path: "/blobs/" + s.layers[second], Action: mirrortest.Once(fill)})
-	_, err := s.writing("disk2", in(here))
+	_, err = s.writing("disk2", in(here))
 	mirrortest.Refused(t, err, advice.NoSpace, here+"/cache/deltas has no space", "free some space")
 	s.Source.Script()
 	free()
@@ -39,8 +39,7 @@ func TestDeltaNoRoom(t *testing.T) {
 	mirrortest.Refused(t, err, advice.NoSpace, "not enough space in "+there+"/cache/deltas: 1.3 MiB are still to be written, 0 B are free", "free 1.3 MiB more")
 	s.Mirror.Script()
 	free()
-	if _, err := s.importing("site", []string{"disk2"}, in(there)); err != nil {
-		t.Error(err)
-	}
+	_, err = s.importing("site", []string{"disk2"}, in(there))
+	fail.On(t, err)
 	s.has("site", second)
 }

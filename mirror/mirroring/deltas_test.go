@@ -70,9 +70,8 @@ func TestDeltasOfSites(t *testing.T) {
 	s := newDeltas(t)
 	s.publish(1)
 	s.disk("disk1")
-	if _, err := s.importing("site", []string{"disk1"}, s.giving("receipt.json")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.importing("site", []string{"disk1"}, s.giving("receipt.json"))
+	fail.On(t, err)
 	second := s.publish(2)
 	r := s.disk("disk2", s.receiving("receipt.json"))
 	if s.count(r, 1); r.Deltas.SiteUnknown {
@@ -80,7 +79,7 @@ func TestDeltasOfSites(t *testing.T) {
 	}
 	// The last import is partial: the site does not get the new layer.
 	s.Mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "/org/app/manifests/", Action: registrytest.Refuse(http.StatusBadRequest, "MANIFEST_INVALID")})
-	_, err := s.importing("site", []string{"disk2"}, s.giving("partial.json"))
+	_, err = s.importing("site", []string{"disk2"}, s.giving("partial.json"))
 	mirrortest.Refused(t, err, advice.Partial)
 	s.Mirror.Script()
 	third := s.publish(3)
@@ -170,9 +169,7 @@ func TestDeltaRepair(t *testing.T) {
 	fail.On(t, have.Close())
 	r, err := s.importing("damaged", []string{"disk2"})
 	mirrortest.Refused(t, err, advice.Mismatch)
-	if r.RepairRequest != s.Path("at-damaged/requests/ops-000002.json") {
-		t.Errorf("the request is %q", r.RepairRequest)
-	}
+	fail.Diff(t, s.Path("at-damaged/requests/ops-000002.json"), r.RepairRequest)
 	for _, site := range []string{"lost", "damaged"} {
 		if err := s.repaired(site, 2, "repair-"+site); err != nil {
 			t.Fatalf("%s: %v", site, err)
@@ -205,12 +202,10 @@ func TestDeltaVolumes(t *testing.T) {
 	fail.On(t, os.Remove(filepath.Join(s.Path("disk2"), volumes[0])))
 	_, err = s.importing("site", []string{"disk2"})
 	mirrortest.Refused(t, err, advice.Mismatch, "gantry archive rebuild")
-	if _, err := rebuild.Archive(t.Context(), rebuild.Options{Options: open.Options{Env: s.Env, Folders: []string{s.Archive("disk2")}}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.verify("disk2"); err != nil {
-		t.Error(err)
-	}
+	_, err = rebuild.Archive(t.Context(), rebuild.Options{Options: open.Options{Env: s.Env, Folders: []string{s.Archive("disk2")}}})
+	fail.On(t, err)
+	_, err = s.verify("disk2")
+	fail.On(t, err)
 	s.imports("site", "disk2")
 	s.has("site", second)
 }
@@ -226,14 +221,12 @@ func TestDeltaSealed(t *testing.T) {
 	read := archive.OpenOptions{Identities: s.Identities(identity), Signatures: s.Policy(key)}
 	first := s.publish(1)
 	s.disk("disk1", sealed...)
-	if _, err := s.importing("site", []string{"disk1"}, reading(read)); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.importing("site", []string{"disk1"}, reading(read))
+	fail.On(t, err)
 	second := s.publish(2)
 	s.count(s.disk("disk2", sealed...), 1)
-	if _, err := s.verify("disk2"); err != nil {
-		t.Error(err)
-	}
+	_, err = s.verify("disk2")
+	fail.On(t, err)
 	for deltas, read := range map[int]archive.OpenOptions{0: {}, 1: read} {
 		i, err := inspect.Archive(t.Context(), open.Options{Env: s.Env, Folders: []string{s.Archive("disk2")}, Read: read})
 		if err != nil || i.Sets[0].Deltas != deltas || slices.Contains(i.Sets[0].Features, "deltas") != (deltas == 1) {
@@ -248,9 +241,8 @@ func TestDeltaSealed(t *testing.T) {
 	}
 	mirrortest.Refused(t, s.repaired("site", 2, "repair"), advice.Input, "its repair would not be")
 	fail.On(t, s.repaired("site", 2, "repair", sealed...))
-	if _, err := s.importing("site", []string{"disk2", "repair"}, reading(read)); err != nil {
-		t.Fatal(err)
-	}
+	_, err = s.importing("site", []string{"disk2", "repair"}, reading(read))
+	fail.On(t, err)
 	s.Mirror.Script()
 	s.has("site", second)
 }
@@ -319,9 +311,8 @@ func TestDeltaPruned(t *testing.T) {
 	s.imports("site", "disk1")
 	s.publish(2)
 	s.disk("disk2")
-	if _, err := s.importing("site", []string{"disk2"}, s.giving("site.json")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.importing("site", []string{"disk2"}, s.giving("site.json"))
+	fail.On(t, err)
 	pruned, err := removal.Prune(t.Context(), removal.PruneOptions{Env: s.Env, Mirror: s.Docker("site"), Workspace: s.Path("at-site"), Yes: true})
 	if err != nil || pruned.Plan.Empty() {
 		t.Fatalf("%+v, %v", pruned, err)

@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
@@ -58,13 +59,9 @@ func (s *deltas) publish(month int, more ...registrytest.File) string {
 		{Name: fmt.Sprintf("app/lib.so.%d", month), Data: monthly(4, 300<<10, month)},
 	}, more...)
 	img, err := registrytest.FilesImage(v1.Platform{OS: "linux", Architecture: "amd64"}, v1.Config{Labels: map[string]string{"month": fmt.Sprint(month)}}, base, files)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	manifest, err := img.Manifest()
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	_, d, _ := strings.Cut(s.Push("org/app:stable", img), "@")
 	s.layers[d] = manifest.Layers[len(manifest.Layers)-1].Digest.String()
 	return d
@@ -84,9 +81,7 @@ func (s *deltas) writing(disk string, more ...change) (*airgap.ExportResult, err
 func (s *deltas) disk(disk string, more ...change) *airgap.ExportResult {
 	s.T.Helper()
 	r, err := s.writing(disk, more...)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	return r
 }
 
@@ -101,9 +96,7 @@ func (s *deltas) has(site, want string) {
 		s.T.Errorf("%s: %v", site, err)
 	}
 	resp, err := http.Get(s.Mirror.URL() + "/v2/" + site + "/org/app/blobs/" + s.layers[want])
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	defer resp.Body.Close()
 	if body, err := io.ReadAll(resp.Body); err != nil || digest.FromBytes(body).String() != s.layers[want] {
 		s.T.Errorf("%s answers %d and %d bytes, %v", site, resp.StatusCode, len(body), err)
@@ -114,9 +107,7 @@ func (s *deltas) has(site, want string) {
 func (s *deltas) bases(disk string) (all []string) {
 	s.T.Helper()
 	have, err := archive.Inspect(s.Path(disk))
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	defer have.Close()
 	for d := range have.Deltas() {
 		for _, b := range d.Bases {

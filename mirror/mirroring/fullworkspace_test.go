@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/verify"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 )
@@ -41,17 +42,15 @@ func TestFullWorkspace(t *testing.T) {
 			s.Mirror.Script()
 			s.VerifyCatalog("site", mirrortest.Acme, 1)
 			v := verify.Options{Env: s.Env, Locations: []string{s.Docker("site")}, Workspace: s.Path("elsewhere")}
-			if _, err := verify.Run(t.Context(), v); err != nil {
-				t.Error(err)
-			}
+			_, err = verify.Run(t.Context(), v)
+			fail.On(t, err)
 			free()
 			if r, err := mirroring.Run(t.Context(), o); err != nil || r.Report.Copied > 0 {
 				t.Errorf("the next run: %+v, %v", r, err)
 			}
 			v.Workspace = folder
-			if _, err := verify.Run(t.Context(), v); err != nil {
-				t.Error(err)
-			}
+			_, err = verify.Run(t.Context(), v)
+			fail.On(t, err)
 			if status, err := workspace.Status(folder); err != nil || len(status.Runs) != 1 {
 				t.Errorf("%+v, %v", status, err)
 			}

@@ -24,9 +24,8 @@ func TestFilesForPlainMirror(t *testing.T) {
 	source, mirror := registrytest.Start(t, registrytest.Options{}), registrytest.Start(t, registrytest.Options{})
 	image, err := registrytest.Image("netcheck")
 	fail.On(t, err)
-	if _, err := source.Client().Push(t.Context(), "tools/netcheck", "v1", image); err != nil {
-		t.Fatal(err)
-	}
+	_, err = source.Client().Push(t.Context(), "tools/netcheck", "v1", image)
+	fail.On(t, err)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "imageset.yaml")
 	text := "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  additionalImages:\n  - name: " + source.Host + "/tools/netcheck:v1\n"

@@ -3,9 +3,9 @@ package mirroring
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -14,7 +14,5 @@ func TestOtherContents(t *testing.T) {
 	f := plan.File{Name: "oc", SHA256: digest.FromString("x")}
 	own := f.Artifact().Tags()
 	tags := []string{"oc", own[1], "oc-0123456789ab", "oc-mirror", "oc-mirror-0123456789ab", "oc-0123456789abc", "oc-0123456789xy", "a-0123456789ab"}
-	if diff := cmp.Diff([]string{"oc@sha256:0123456789ab"}, otherContents(f, tags)); diff != "" {
-		t.Errorf("other contents (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []string{"oc@sha256:0123456789ab"}, otherContents(f, tags))
 }

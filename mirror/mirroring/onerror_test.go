@@ -11,6 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/selection"
@@ -95,16 +96,12 @@ func TestOnErrorPackage(t *testing.T) {
 	direct := without(s, "direct")
 	excludes(s, isc, disk)
 	s.Mirrored("", s.Docker("carried"), from(s, "far", disk))
-	if carried := without(s, "carried"); carried.Catalog != direct.Catalog {
-		t.Errorf("carried: %v, direct: %v", carried.Catalog, direct.Catalog)
-	}
+	fail.Diff(t, direct.Catalog, without(s, "carried").Catalog)
 	// The mirror refuses an image that the archive contains.
 	s.Mirror.Script(rt.Rule{Method: http.MethodPut, Path: "/disk/.*lantern/store/manifests/", Action: rt.Status(http.StatusBadRequest)})
 	excludes(s, "", s.Docker("disk"), from(s, "far2", whole))
 	s.Mirror.Script()
-	if got := without(s, "disk"); got.Catalog != direct.Catalog {
-		t.Errorf("from disk: %v, direct: %v", got.Catalog, direct.Catalog)
-	}
+	fail.Diff(t, direct.Catalog, without(s, "disk").Catalog)
 
 	// The next run copies what failed. The result is as if nothing had failed.
 	s.Source.Script()

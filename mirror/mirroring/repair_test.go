@@ -34,9 +34,7 @@ func requested(s *mirrortest.Site, read archive.OpenOptions, folders ...string) 
 	if err == nil && !r.IsEmpty() {
 		err = durable.Write(s.Path("request.json"), r.Write)
 	}
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	return r
 }
 
@@ -118,16 +116,12 @@ func spoilBuilt(s *mirrortest.Site, have *archive.Archive, p *plan.Plan) {
 	s.Remove("disk/gantry-000001.0003.tar")
 	built := slices.IndexFunc(p.Images, func(img plan.Image) bool { return img.Kind == plan.CatalogImage })
 	contents, err := p.Contents()
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	lost := map[digest.Digest]bool{}
 	err = contents.Walk(p.Images[built].Digest,
 		func(m *plan.Manifest) error { lost[m.Digest] = true; return nil },
 		func(b plan.Blob) error { lost[b.Digest] = true; return nil })
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	for e := range have.Entries() {
 		if lost[e.Digest] && e.Volume != "gantry-000001.0003.tar" && e.Digest != blob.Digest {
 			s.Spoil("disk", e)
@@ -152,9 +146,7 @@ func reportsRepair(s *mirrortest.Site, summary *mirroring.RunSummary, result str
 		s.T.Errorf("the summary has %+v", r)
 	}
 	status, err := workspace.Status(s.Workspace())
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	if !slices.ContainsFunc(status.Runs, func(r state.Run) bool {
 		return r.Repair && r.Sequence == 1 && string(r.Result) == result && r.Destination == s.Archive("repair")
 	}) {
@@ -207,9 +199,8 @@ func TestRepairOfSequence(t *testing.T) {
 		t.Error("what was not written was not named")
 	}
 	s.Source.Script()
-	if _, err := repairing(s.Site, s.Archive("repair2")); err != nil {
-		t.Error(err)
-	}
+	_, err = repairing(s.Site, s.Archive("repair2"))
+	fail.On(t, err)
 	s.Write("request.json", `{"kind":"other"}`)
 	_, err = repairing(s.Site, repair)
 	mirrortest.Refused(t, err, advice.Input, "request", "kind")
@@ -247,12 +238,10 @@ func TestDamagedSequenceWithoutItsPackage(t *testing.T) {
 	}
 	s.VerifyCatalog("site", mirrortest.Acme, 1)
 	requested(s.Site, archive.OpenOptions{}, s.Archive("disk2"))
-	if _, err := repairing(s.Site, s.Archive("repair")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.importing("site", []string{"disk2", "repair"}, onErrorPackage); err != nil {
-		t.Error(err)
-	}
+	_, err = repairing(s.Site, s.Archive("repair"))
+	fail.On(t, err)
+	_, err = s.importing("site", []string{"disk2", "repair"}, onErrorPackage)
+	fail.On(t, err)
 	s.VerifyCatalog("site", mirrortest.Acme, 4)
 
 	// If the mirror does not have these layers either, the catalog is withheld.
@@ -312,9 +301,8 @@ func TestLargeDamage(t *testing.T) {
 		}
 	}
 	requested(s, archive.OpenOptions{}, disk)
-	if _, err := repairing(s, s.Archive("repair")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := repairing(s, s.Archive("repair"))
+	fail.On(t, err)
 	s.Imported(s.Docker(""), disk, s.Archive("repair"))
 	for _, name := range []string{"one", "two", "three"} {
 		if _, err := s.Mirror.Client().Pull(t.Context(), "large/"+name, "v1"); err != nil {

@@ -119,9 +119,7 @@ func TestRunReportsRefused(t *testing.T) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
-	if err := (&RunReports{MetricsFile: file, SummaryFile: file + ".md", Summarize: nothing}).check(false); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, (&RunReports{MetricsFile: file, SummaryFile: file + ".md", Summarize: nothing}).check(false))
 	folder := filepath.Join(dir, "file")
 	fail.On(t, os.WriteFile(folder, nil, 0o600))
 	e, closeEnv := (*env.Env)(nil).OrDefault()

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/archive/open"
 	"github.com/gantry-mirror/gantry/mirror/extract"
@@ -130,12 +128,9 @@ func TestEncryptedDisk(t *testing.T) {
 		}
 	}
 	s.VerifyCatalog("a", mirrortest.Acme, 1)
-	if _, err := extract.Images(t.Context(), extract.Options{Options: open.Options{Env: s.Env, Folders: []string{s.Archive("plain")}}, To: s.Path("of-plain")}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(checksums(t, s.Path("of-plain/blobs/sha256")), checksums(t, s.Path("layout/blobs/sha256"))); diff != "" {
-		t.Errorf("the images of the plain and of the encrypted archive differ: %s", diff)
-	}
+	_, err := extract.Images(t.Context(), extract.Options{Options: open.Options{Env: s.Env, Folders: []string{s.Archive("plain")}}, To: s.Path("of-plain")})
+	fail.On(t, err)
+	fail.Diff(t, checksums(t, s.Path("of-plain/blobs/sha256")), checksums(t, s.Path("layout/blobs/sha256")))
 	if again := s.written(1, "disk", encrypted...); again.Sequence != 1 || s.manifests("disk") != "000001" {
 		t.Errorf("another run: %+v", again)
 	}
@@ -148,9 +143,7 @@ func TestEncryptedDisk(t *testing.T) {
 			t.Errorf("%s was changed or removed", name)
 		}
 	}
-	if s.manifests("disk") != "000001 000002" {
-		t.Errorf("the folder has %s", s.manifests("disk"))
-	}
+	fail.Diff(t, "000001 000002", s.manifests("disk"))
 }
 
 // TestEncryptedSequences imports an encrypted archive with only new content, continues an unfinished one, and repairs a
@@ -169,9 +162,7 @@ func TestEncryptedSequences(t *testing.T) {
 	s.Source.ResetLog()
 	_, err := s.write(2, "disk2", to)
 	mirrortest.Refused(t, err, advice.Partial)
-	if s.manifests("disk2") != "" {
-		t.Errorf("the archive is finished")
-	}
+	fail.Diff(t, "", s.manifests("disk2"))
 	tellsNothing(s.Site, "disk2", p)
 	s.Source.Script()
 	got := map[string]bool{}
@@ -197,9 +188,8 @@ func TestEncryptedSequences(t *testing.T) {
 		t.Error("an archive without encryption follows without a warning")
 	}
 	for _, disk := range []string{"disk1", "disk2"} {
-		if _, err := s.importing("site", []string{disk}, reading(read)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := s.importing("site", []string{disk}, reading(read))
+		fail.On(t, err)
 	}
 	s.VerifyCatalog("site", mirrortest.Acme, 4)
 
@@ -220,12 +210,10 @@ func TestEncryptedSequences(t *testing.T) {
 	}
 	_, err = repairing(s.Site, s.Archive("repair"))
 	mirrortest.Refused(t, err, advice.Input, "its repair would not be")
-	if _, err := repairing(s.Site, s.Archive("repair"), to); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.importing("repaired", []string{"disk1", "repair"}, reading(read)); err != nil {
-		t.Error(err)
-	}
+	_, err = repairing(s.Site, s.Archive("repair"), to)
+	fail.On(t, err)
+	_, err = s.importing("repaired", []string{"disk1", "repair"}, reading(read))
+	fail.On(t, err)
 }
 
 // TestSignedDisk carries a signed archive to a site that requires a signature. Nothing of a refused archive is copied.
@@ -283,14 +271,12 @@ func TestSignedDisk(t *testing.T) {
 	if err != nil || r.Signature == nil || !r.Signature.Trusted || r.Signature.Principal != "ops@example.com" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := s.importing("b", []string{"plain"}, reading(by(keys.ArchiveTrust{AllowedSigners: allowed, RequireSignature: &no}))); err != nil {
-		t.Error(err)
-	}
+	_, err = s.importing("b", []string{"plain"}, reading(by(keys.ArchiveTrust{AllowedSigners: allowed, RequireSignature: &no})))
+	fail.On(t, err)
 	// If there is nothing new, the existing archive is signed when a key is given.
 	if again := s.written(1, "plain", elsewhere, s.SignedWith(ops)); again.Sequence != 1 {
 		t.Errorf("%+v", again)
 	}
-	if _, err := s.importing("b", []string{"plain"}, reading(trusted)); err != nil {
-		t.Error(err)
-	}
+	_, err = s.importing("b", []string{"plain"}, reading(trusted))
+	fail.On(t, err)
 }

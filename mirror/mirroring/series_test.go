@@ -56,9 +56,7 @@ func (s *series) write(month int, folder string, more ...change) (*airgap.Export
 func (s *series) written(month int, folder string, more ...change) *airgap.ExportResult {
 	s.T.Helper()
 	r, err := s.write(month, folder, more...)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	return r
 }
 
@@ -87,9 +85,7 @@ func (s *series) importing(site string, folders []string, more ...change) (*mirr
 func (s *series) imports(site string, folders ...string) *mirroring.Result {
 	s.T.Helper()
 	r, err := s.importing(site, folders)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	return r
 }
 
@@ -110,9 +106,7 @@ func (s *series) verify(folders ...string) (*verify.VerifiedArchive, error) {
 func (s *series) manifests(folder string) string {
 	s.T.Helper()
 	files, err := filepath.Glob(s.Path(folder) + "/gantry-*.json")
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	for i := range files {
 		files[i] = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(files[i]), "gantry-"), ".json")
 	}
@@ -130,9 +124,7 @@ func (s *series) said(words ...string) bool {
 func (s *series) receipt(file string) *state.Receipt {
 	s.T.Helper()
 	r, err := state.ReadReceipt(strings.NewReader(s.Read(file)))
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	return r
 }
 
@@ -196,11 +188,10 @@ func TestSequences(t *testing.T) {
 
 	// An archive without new content has no plan. The plan is in the workspace of the site.
 	v := verify.Options{Env: s.Env, Locations: []string{s.Docker("all")}, From: []string{s.Archive("disk3")}, Workspace: s.Path("at-all")}
-	if _, err := verify.Run(t.Context(), v); err != nil {
-		t.Error(err)
-	}
-	v.Workspace = s.Path("at-none")
 	_, err := verify.Run(t.Context(), v)
+	fail.On(t, err)
+	v.Workspace = s.Path("at-none")
+	_, err = verify.Run(t.Context(), v)
 	mirrortest.Refused(t, err, advice.Mismatch, "sequence 3", "omits its plan", "bring gantry-000002 too")
 	if s.Exists("at-none") {
 		t.Error("verify made a workspace")
@@ -238,18 +229,14 @@ func TestSince(t *testing.T) {
 	s := newSeries(t)
 	s.sequence(s.written(1, "a"), 1, 0)
 	s.sequence(s.written(2, "a"), 2, 1)
-	if got := s.manifests("a"); got != "000001 000002" {
-		t.Errorf("the folder has %s", got)
-	}
+	fail.Diff(t, "000001 000002", s.manifests("a"))
 	if again := s.written(2, "a"); !again.AlreadyPresent || s.manifests("a") != "000001 000002" {
 		t.Errorf("with nothing new: %+v", again)
 	}
 	s.sequence(s.written(2, "b", since(1)), 3, 1)
 	s.sequence(s.written(2, "c", since(3)), 4, 3)
 	s.sequence(s.written(2, "a", full), 5, 0)
-	if got := s.manifests("a"); got != "000005" {
-		t.Errorf("after a full archive the folder has %s", got)
-	}
+	fail.Diff(t, "000005", s.manifests("a"))
 	for name, tc := range map[string]struct {
 		change change
 		words  []string
@@ -289,14 +276,11 @@ func TestReceipt(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	s.written(2, "disk2") // this disk is lost
-	if _, err := s.importing("site", []string{"disk1"}, written("again.json")); err != nil {
-		t.Fatal(err)
-	}
-	if s.Read("site.json") != s.Read("again.json") {
-		t.Error("the same import writes another receipt")
-	}
+	_, err := s.importing("site", []string{"disk1"}, written("again.json"))
+	fail.On(t, err)
+	fail.Diff(t, s.Read("again.json"), s.Read("site.json"))
 	given := func(o *mirroring.Options) { o.Receipts = []string{s.Path("site.json")} }
-	_, err := s.write(3, "disk3", given, s.trusting(mallory))
+	_, err = s.write(3, "disk3", given, s.trusting(mallory))
 	mirrortest.Refused(t, err, advice.Mismatch, "the receipt "+s.Path("site.json")+" is refused")
 	_, err = s.write(3, "disk3", given, func(o *mirroring.Options) { o.Name = "others" })
 	mirrortest.Refused(t, err, advice.Input, `is of "ops"`, `of "others"`)
@@ -336,13 +320,12 @@ func TestArchiveOfOthers(t *testing.T) {
 	}
 	// A full archive does not depend on what is in the folder.
 	s.sequence(s.written(2, "other", in("w"), sign, full), 2, 0)
-	if _, err := verify.Run(t.Context(), verify.Options{Env: s.Env, Locations: []string{s.Archive("other")}, Read: archive.OpenOptions{Signatures: s.Policy(ops)}}); err != nil {
-		t.Error(err)
-	}
+	_, err := verify.Run(t.Context(), verify.Options{Env: s.Env, Locations: []string{s.Archive("other")}, Read: archive.OpenOptions{Signatures: s.Policy(ops)}})
+	fail.On(t, err)
 
 	// Signed with no key configured, with an untrusted key, and with a trusted key, on which a new workspace builds.
 	s.written(1, "signed", in("at-mallory2"), s.SignedWith(mallory))
-	_, err := s.write(2, "signed", in("new"), sign)
+	_, err = s.write(2, "signed", in("new"), sign)
 	mirrortest.Refused(t, err, advice.Mismatch, "this workspace did not write it", "no keys are known")
 	_, err = s.write(2, "signed", in("new"), sign, s.trusting(ops))
 	mirrortest.Refused(t, err, advice.Mismatch, "it is not a trusted key")

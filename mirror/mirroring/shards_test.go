@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
@@ -71,9 +69,7 @@ func TestShards(t *testing.T) {
 	s.Mirror.Script(registrytest.Rule{Path: "/site/" + second.Images[0].Repository + "/", Action: registrytest.Refuse(http.StatusNotFound, "NAME_UNKNOWN")})
 	mirrortest.Refused(t, run(file, "finish", finish), advice.Mismatch, "the mirror does not have", "of shard 2/2")
 	s.Mirror.Script()
-	if err := run(file, "finish", finish); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, run(file, "finish", finish))
 	s.Mirrored("", s.Docker("one"), mirrortest.FromPlan(file))
 	content := func(prefix string) map[string]registrytest.Repository {
 		all := map[string]registrytest.Repository{}
@@ -83,7 +79,5 @@ func TestShards(t *testing.T) {
 		}
 		return all
 	}
-	if diff := cmp.Diff(content("one"), content("site")); diff != "" {
-		t.Errorf("the content of one run (-) differs from shards (+):\n%s", diff)
-	}
+	fail.Diff(t, content("one"), content("site"))
 }

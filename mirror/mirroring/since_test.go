@@ -23,9 +23,7 @@ func TestSinceInTheFuture(t *testing.T) {
 	}
 	today, err := ParseSince(time.Now().Format(time.DateOnly))
 	fail.On(t, err)
-	if err := (&ArchiveOptions{Since: today}).checkSince(); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, (&ArchiveOptions{Since: today}).checkSince())
 }
 
 // TestParseSince reads numbers and dates, and writes them as they were read.

@@ -64,9 +64,7 @@ func TestNearestTags(t *testing.T) {
 			} else if !errors.Is(err, fs.ErrNotExist) || advice.Hint(err) != tc.hint {
 				t.Errorf("%v; %q, want %q", err, advice.Hint(err), tc.hint)
 			}
-			if n := lists.Load(); n != tc.lists {
-				t.Errorf("%d lists of tags, want %d", n, tc.lists)
-			}
+			fail.Diff(t, tc.lists, lists.Load())
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
@@ -47,14 +48,10 @@ func (s *Site) Disk(name string, change ...func(*mirroring.Options)) (where stri
 func (s *Site) OpenArchive(where string) (*archive.Archive, *plan.Plan) {
 	s.T.Helper()
 	have, err := archive.Open(strings.TrimPrefix(where, env.ArchiveScheme))
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	s.T.Cleanup(func() { _ = have.Close() }) // only read from
 	p, err := airgap.ReadPlan(s.T.Context(), have)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	return have, p
 }
 
@@ -71,20 +68,14 @@ func (s *Site) Follow(name string, have *archive.Archive, opts archive.Options, 
 	}
 	c := archive.Content{Name: have.Selected().Series, Entries: slices.Values(content), Plan: copyPlan}
 	writer, err := archive.Create(s.T.Context(), s.Path(name), c, opts)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	for _, desc := range content {
 		open := func(ctx context.Context, offset int64) (io.ReadCloser, error) {
 			return have.Blob(ctx, "", desc, offset)
 		}
-		if err := writer.PutBlob(s.T.Context(), "", desc, open); err != nil {
-			s.T.Fatal(err)
-		}
+		fail.On(s.T, writer.PutBlob(s.T.Context(), "", desc, open))
 	}
-	if err := errors.Join(writer.Finish(s.T.Context()), writer.Close()); err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, errors.Join(writer.Finish(s.T.Context()), writer.Close()))
 	return s.Archive(name)
 }
 
@@ -102,26 +93,20 @@ func Largest(have *archive.Archive, volume string) (found archive.EntryInfo) {
 func (s *Site) Spoil(folder string, e archive.EntryInfo) {
 	s.T.Helper()
 	f, err := os.OpenFile(filepath.Join(s.Path(folder), e.Volume), os.O_RDWR, 0)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	var b [1]byte
 	at := e.Offset + e.Size/2
 	_, err = f.ReadAt(b[:], at)
 	b[0] ^= 1
 	_, writeErr := f.WriteAt(b[:], at)
-	if err := errors.Join(err, writeErr, f.Close()); err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, errors.Join(err, writeErr, f.Close()))
 }
 
 // Remove removes files of the folder.
 func (s *Site) Remove(names ...string) {
 	s.T.Helper()
 	for _, name := range names {
-		if err := os.RemoveAll(s.Path(name)); err != nil {
-			s.T.Fatal(err)
-		}
+		fail.On(s.T, os.RemoveAll(s.Path(name)))
 	}
 }
 
@@ -129,9 +114,7 @@ func (s *Site) Remove(names ...string) {
 func (s *Site) Read(name string) string {
 	s.T.Helper()
 	text, err := os.ReadFile(s.Path(name))
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	return string(text)
 }
 
@@ -144,8 +127,6 @@ func (s *Site) Exists(name string) bool {
 // Folder creates a folder, and those above it, in the folder of the site.
 func (s *Site) Folder(name string) string {
 	s.T.Helper()
-	if err := os.MkdirAll(s.Path(name), 0o755); err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, os.MkdirAll(s.Path(name), 0o755))
 	return s.Path(name)
 }

@@ -1,7 +1,6 @@
 package mirrortest
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -40,9 +39,7 @@ func ContentRequests(s *registrytest.Server) []registrytest.Request {
 func (s *Site) Tags(prefix string) (all []string) {
 	s.T.Helper()
 	list, err := s.Mirror.Repositories(prefix)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	for _, r := range list {
 		for tag := range r.Tags {
 			all = append(all, r.Name+":"+tag)
@@ -64,13 +61,9 @@ func (s *Site) Has(prefix, word string) bool {
 func (s *Site) PushMirror(repository, tag, content string) string {
 	s.T.Helper()
 	img, err := registrytest.Index(content)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	d, err := s.Mirror.Client().Push(s.T.Context(), repository, tag, img)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	return repository + "@" + d.String()
 }
 
@@ -82,20 +75,12 @@ func (s *Site) VerifyOptions(config, destination string) verify.Options {
 // Verified verifies a destination with a configuration, or with its records if config is "". It must succeed.
 func (s *Site) Verified(config, destination string, change ...func(*verify.Options)) *verify.Result {
 	s.T.Helper()
-	o := s.VerifyOptions(config, destination)
-	for _, c := range change {
-		c(&o)
-	}
-	return must(s, "verify", func(ctx context.Context) (*verify.Result, error) { return verify.Run(ctx, o) })
+	return must(s, "verify", verify.Run, s.VerifyOptions(config, destination), change)
 }
 
 // PlanFile is WrittenPlan that also returns the plan.
 func (s *Site) PlanFile(config, name string) (file string, p *plan.Plan) {
 	s.T.Helper()
 	p = s.Planned(config)
-	var b strings.Builder
-	if err := p.Write(&b); err != nil {
-		s.T.Fatal(err)
-	}
-	return s.Write(name, b.String()), p
+	return s.writePlan(name, p), p
 }

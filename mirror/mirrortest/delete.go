@@ -4,19 +4,16 @@ import (
 	"net/http"
 
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // Delete deletes a manifest, a tag or a blob of the mirror: "site/app/manifests/v1".
 func (s *Site) Delete(path string) {
 	s.T.Helper()
 	req, err := http.NewRequestWithContext(s.T.Context(), http.MethodDelete, s.Mirror.URL()+"/v2/"+path, http.NoBody)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	answer, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	_ = answer.Body.Close() // it was not read
 	if answer.StatusCode != http.StatusAccepted {
 		s.T.Fatalf("deleting %s: %s", path, answer.Status)

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -29,9 +30,7 @@ func (s *Site) Medium(name string, size int) string {
 		s.T.Skip("mounting needs Linux and root")
 	}
 	dir := s.Path(name)
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, os.Mkdir(dir, 0o755))
 	if out, err := exec.CommandContext(s.T.Context(), "mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm", size), "tmpfs", dir).CombinedOutput(); err != nil {
 		s.T.Skipf("mounting: %v: %s", err, out)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 	"github.com/gantry-mirror/gantry/pkg/site/keys"
 )
@@ -22,20 +23,14 @@ import (
 func (s *Site) SSHKey(name, passphrase string) (file, fingerprint string) {
 	s.T.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	block, err := ssh.MarshalPrivateKey(private, name)
 	if passphrase != "" {
 		block, err = ssh.MarshalPrivateKeyWithPassphrase(private, name, []byte(passphrase))
 	}
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	signer, err := ssh.NewSignerFromKey(private)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	public := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(signer.PublicKey())))
 	s.Write(name+".pub", public+" "+name+"@example.com\n")
 	return s.Write(name, string(pem.EncodeToMemory(block))), ssh.FingerprintSHA256(signer.PublicKey())
@@ -51,9 +46,7 @@ func (s *Site) Allowed(name, options string) string {
 func (s *Site) Key(file string) *sshsig.Key {
 	s.T.Helper()
 	key, err := sshsig.OpenKey(s.T.Context(), file, sshsig.KeyOptions{})
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	return key
 }
 
@@ -66,9 +59,7 @@ func (s *Site) SignedWith(file string) func(*mirroring.Options) {
 func (s *Site) Policy(file string) *sshsig.Policy {
 	s.T.Helper()
 	p, err := keys.SigningPolicy(s.Env, keys.ArchiveTrust{VerifyKey: []string{file + ".pub"}})
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	return p
 }
 
@@ -76,17 +67,13 @@ func (s *Site) Policy(file string) *sshsig.Policy {
 func (s *Site) AgeKey(name, passphrase string) (file, recipient string) {
 	s.T.Helper()
 	id, err := age.GenerateX25519Identity()
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	text := "# made for a test\n" + id.String() + "\n"
 	if passphrase != "" {
 		var out bytes.Buffer
 		armored := armor.NewWriter(&out)
 		to, err := age.NewScryptRecipient(passphrase)
-		if err != nil {
-			s.T.Fatal(err)
-		}
+		fail.On(s.T, err)
 		to.SetWorkFactor(10)
 		in, err := age.Encrypt(armored, to)
 		if err == nil {
@@ -104,9 +91,7 @@ func (s *Site) AgeKey(name, passphrase string) (file, recipient string) {
 func (s *Site) Encryption(recipients ...string) *archive.Encryption {
 	s.T.Helper()
 	e, err := keys.NewEncryption(recipients)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	return e
 }
 
@@ -119,8 +104,6 @@ func (s *Site) EncryptedTo(recipients ...string) func(*mirroring.Options) {
 func (s *Site) Identities(file string) []age.Identity {
 	s.T.Helper()
 	all, err := keys.ReadIdentities(s.Env, []string{file}, nil)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	return all
 }

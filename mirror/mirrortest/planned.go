@@ -1,9 +1,9 @@
 package mirrortest
 
 import (
-	"context"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/plan/planning"
 	"github.com/gantry-mirror/gantry/plan/selection"
@@ -17,19 +17,18 @@ func (s *Site) PlanOptions(config string) planning.Options {
 // Planned plans a configuration. It must succeed.
 func (s *Site) Planned(config string, change ...func(*planning.Options)) *plan.Plan {
 	s.T.Helper()
-	o := s.PlanOptions(config)
-	for _, c := range change {
-		c(&o)
-	}
-	return must(s, "plan", func(ctx context.Context) (*planning.Result, error) { return planning.Make(ctx, o) }).Plan
+	return must(s, "plan", planning.Make, s.PlanOptions(config), change).Plan
 }
 
 // WrittenPlan plans a configuration and writes the plan to a file in the folder. It returns its path.
 func (s *Site) WrittenPlan(name, config string, change ...func(*planning.Options)) string {
 	s.T.Helper()
+	return s.writePlan(name, s.Planned(config, change...))
+}
+
+func (s *Site) writePlan(name string, p *plan.Plan) string {
+	s.T.Helper()
 	var b strings.Builder
-	if err := s.Planned(config, change...).Write(&b); err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, p.Write(&b))
 	return s.Write(name, b.String())
 }

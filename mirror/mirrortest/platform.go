@@ -1,7 +1,7 @@
 package mirrortest
 
 import (
-	"sync"
+	"context"
 	"testing"
 
 	"github.com/opencontainers/go-digest"
@@ -28,30 +28,17 @@ type Platform struct {
 	Service  *registrytest.Server
 }
 
-// small is releasetest.Small, and the storage of a registry that has it. The first test that needs it makes it.
-var small struct {
-	once     sync.Once
-	releases *releasetest.Platform
-	storage  string // a folder
-	err      error
-}
+// small is releasetest.Small, for sources.
+var small kept[*releasetest.Platform]
 
 // SmallPlatform returns a Platform with releasetest.Small.
 func SmallPlatform(t *testing.T) *Platform {
 	t.Helper()
-	small.once.Do(func() {
-		if small.releases, small.err = releasetest.New(releasetest.Small()); small.err != nil {
-			return
-		}
-		first := registrytest.Start(t, registrytest.Options{Alone: true})
-		if small.err = small.releases.Push(t.Context(), first.Client(), first.Host); small.err == nil {
-			small.storage, small.err = first.Keep()
-		}
+	create := func() (*releasetest.Platform, error) { return releasetest.New(releasetest.Small()) }
+	releases := small.get(t, create, func(ctx context.Context, p *releasetest.Platform, to *registrytest.Server) error {
+		return p.Push(ctx, to.Client(), to.Host)
 	})
-	if small.err != nil {
-		t.Fatalf("making releases: %v", small.err)
-	}
-	return newPlatform(t, small.releases, registrytest.Options{Storage: small.storage})
+	return newPlatform(t, releases, registrytest.Options{Storage: small.storage})
 }
 
 // NewPlatform returns a Platform with the releases of a definition.
@@ -67,16 +54,11 @@ func NewPlatform(t *testing.T, d releasetest.Definition) *Platform {
 func newPlatform(t *testing.T, releases *releasetest.Platform, source registrytest.Options) *Platform {
 	t.Helper()
 	NotAgain(t)
-	s := &Site{T: t, Dir: registrytest.TempDir(t), Source: registrytest.Start(t, source), Mirror: registrytest.Start(t, registrytest.Options{})}
-	p := &Platform{s, releases, registrytest.Serve(t, registrytest.Options{}, releases)}
-	s.Vars = map[string]string{
-		"HOME":                       t.TempDir(),
-		"CONTAINERS_REGISTRIES_CONF": s.Write("registries.conf", releases.RegistriesConf(s.Source.Host, s.Source.Host, s.Mirror.Host)),
-		updates.SignatureKeyVariable: s.Write("release.asc", string(releases.Keys.OpenPGP)),
-		updates.SignatureURLVariable: p.Service.URL() + releasetest.SignaturesPath,
-		updates.UpdateURLVariable:    p.Service.URL() + releasetest.GraphPath,
-	}
-	s.Env = s.NewEnv()
+	p := &Platform{newSite(t, registrytest.Start(t, source), registrytest.Options{}), releases, registrytest.Serve(t, registrytest.Options{}, releases)}
+	p.Write("registries.conf", releases.RegistriesConf(p.Source.Host, p.Source.Host, p.Mirror.Host))
+	p.Vars[updates.SignatureKeyVariable] = p.Write("release.asc", string(releases.Keys.OpenPGP))
+	p.Vars[updates.SignatureURLVariable] = p.Service.URL() + releasetest.SignaturesPath
+	p.Vars[updates.UpdateURLVariable] = p.Service.URL() + releasetest.GraphPath
 	return p
 }
 
@@ -129,9 +111,7 @@ func (p *Platform) Payload(name string) *releasetest.Payload {
 func (p *Platform) MirrorTags(repository string) map[string]digest.Digest {
 	p.T.Helper()
 	list, err := p.Mirror.Repositories(repository)
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	fail.On(p.T, err)
 	for _, r := range list {
 		if r.Name == repository {
 			return r.Tags

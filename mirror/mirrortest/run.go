@@ -1,8 +1,6 @@
 package mirrortest
 
 import (
-	"context"
-
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
@@ -15,11 +13,7 @@ func (s *Site) MirrorOptions(config, destination string) mirroring.Options {
 // Mirrored mirrors a configuration to a destination: docker://, file:// or oci://. It must succeed.
 func (s *Site) Mirrored(config, destination string, change ...func(*mirroring.Options)) *mirroring.Result {
 	s.T.Helper()
-	o := s.MirrorOptions(config, destination)
-	for _, c := range change {
-		c(&o)
-	}
-	return must(s, "mirror", func(ctx context.Context) (*mirroring.Result, error) { return mirroring.Run(ctx, o) })
+	return must(s, "mirror", mirroring.Run, s.MirrorOptions(config, destination), change)
 }
 
 // Exported mirrors a configuration to an archive in the folder, and returns it as file://DIR.

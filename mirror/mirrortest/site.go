@@ -38,12 +38,31 @@ type Site struct {
 	said []string
 }
 
-// filled is the sample, and the storage of a registry that has it. The first test that needs it makes it.
-var filled struct {
+// filled is the sample, for sources.
+var filled kept[*registrytest.Sample]
+
+// kept is content that the first test that needs it makes, and the storage of a registry that has it.
+type kept[T any] struct {
 	once    sync.Once
-	sample  *registrytest.Sample
+	content T
 	storage string // a folder
 	err     error
+}
+
+// get returns the content. It is made and pushed once.
+func (k *kept[T]) get(t *testing.T, create func() (T, error), push func(ctx context.Context, content T, to *registrytest.Server) error) T {
+	t.Helper()
+	k.once.Do(func() {
+		if k.content, k.err = create(); k.err != nil {
+			return
+		}
+		first := registrytest.Start(t, registrytest.Options{Alone: true})
+		if k.err = push(t.Context(), k.content, first); k.err == nil {
+			k.storage, k.err = first.Keep()
+		}
+	})
+	fail.On(t, k.err)
+	return k.content
 }
 
 // Run runs the tests of a package, and then removes the storage that they share. A TestMain calls it.
@@ -59,19 +78,10 @@ func Run(m *testing.M) {
 // FullSource starts a registry with the sample in it.
 func FullSource(t *testing.T) (*registrytest.Server, *registrytest.Sample) {
 	t.Helper()
-	filled.once.Do(func() {
-		if filled.sample, filled.err = registrytest.NewSmallSample(); filled.err != nil {
-			return
-		}
-		first := registrytest.Start(t, registrytest.Options{Alone: true})
-		if filled.err = filled.sample.Push(t.Context(), first.Client()); filled.err == nil {
-			filled.storage, filled.err = first.Keep()
-		}
+	sample := filled.get(t, registrytest.NewSmallSample, func(ctx context.Context, s *registrytest.Sample, to *registrytest.Server) error {
+		return s.Push(ctx, to.Client())
 	})
-	if filled.err != nil {
-		t.Fatalf("making the sample: %v", filled.err)
-	}
-	return registrytest.Start(t, registrytest.Options{Storage: filled.storage}), filled.sample
+	return registrytest.Start(t, registrytest.Options{Storage: filled.storage}), sample
 }
 
 // New starts a source and a mirror.
@@ -79,8 +89,16 @@ func New(t *testing.T, mirror registrytest.Options) *Site {
 	t.Helper()
 	NotAgain(t)
 	source, sample := FullSource(t)
-	s := &Site{T: t, Dir: registrytest.TempDir(t), Source: source, Mirror: registrytest.Start(t, mirror), Sample: sample}
+	s := newSite(t, source, mirror)
+	s.Sample = sample
 	fail.On(t, sample.WriteConfig(s.Dir, source.Host, source.Host))
+	return s
+}
+
+// newSite returns a Site without registries.conf.
+func newSite(t *testing.T, source *registrytest.Server, mirror registrytest.Options) *Site {
+	t.Helper()
+	s := &Site{T: t, Dir: registrytest.TempDir(t), Source: source, Mirror: registrytest.Start(t, mirror)}
 	s.Vars = map[string]string{"CONTAINERS_REGISTRIES_CONF": s.Path("registries.conf"), "HOME": t.TempDir()}
 	s.Env = s.NewEnv()
 	return s
@@ -128,9 +146,7 @@ func (s *Site) Archive(name string) string { return env.ArchiveScheme + s.Path(n
 // Write writes a file to the folder and returns its path.
 func (s *Site) Write(name, text string) string {
 	s.T.Helper()
-	if err := os.WriteFile(s.Path(name), []byte(text), 0o600); err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, os.WriteFile(s.Path(name), []byte(text), 0o600))
 	return s.Path(name)
 }
 
@@ -166,9 +182,7 @@ func (s *Site) VerifyCatalog(prefix, repository string, bundles int) registrytes
 	s.T.Helper()
 	place := func(path string) string { return strings.Trim(prefix+"/"+path, "/") }
 	v, err := s.Mirror.Client().VerifyCatalog(s.T.Context(), place(repository), "v4.20", place)
-	if err != nil {
-		s.T.Fatalf("the mirror is not complete: %v", err)
-	}
+	fail.On(s.T, err)
 	if len(v.Bundles) != bundles {
 		s.T.Errorf("catalog %s has %d bundles, want %d: %v", repository, len(v.Bundles), bundles, v.Bundles)
 	}
@@ -202,10 +216,13 @@ func Requests(server *registrytest.Server, methods ...string) (all []string) {
 	return all
 }
 
-// must ends a test if a verb that only prepares it fails.
-func must[T any](s *Site, verb string, run func(ctx context.Context) (T, error)) T {
+// must runs a verb with changed options, and ends the test if it fails.
+func must[O, R any](s *Site, verb string, run func(context.Context, O) (R, error), o O, change []func(*O)) R {
 	s.T.Helper()
-	result, err := run(s.T.Context())
+	for _, c := range change {
+		c(&o)
+	}
+	result, err := run(s.T.Context(), o)
 	if err != nil {
 		s.T.Fatalf("%s: %s\n%s", verb, env.ErrorText(err), strings.Join(s.Said(), "\n"))
 	}
@@ -217,8 +234,6 @@ func (s *Site) Push(ref string, content registrytest.Content) string {
 	s.T.Helper()
 	repository, tag, _ := strings.Cut(ref, ":")
 	d, err := s.Source.Client().Push(s.T.Context(), repository, tag, content)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	return repository + "@" + d.String()
 }

@@ -34,13 +34,12 @@ var testdata embed.FS
 func Empty(t *testing.T) *Site {
 	t.Helper()
 	NotAgain(t)
-	s := &Site{T: t, Dir: registrytest.TempDir(t), Source: registrytest.New(t, registrytest.Options{}), Mirror: registrytest.Start(t, registrytest.Options{})}
+	s := newSite(t, registrytest.New(t, registrytest.Options{}), registrytest.Options{})
 	conf := fmt.Sprintf("[[registry]]\nlocation = %q\ninsecure = true\n\n[[registry]]\nlocation = %q\ninsecure = true\n", s.Source.Host, s.Mirror.Host)
 	for _, host := range []string{"registry.example.com", "quay.example.org"} {
 		conf += fmt.Sprintf("\n[[registry]]\nprefix = %q\nlocation = %q\ninsecure = true\n", host, s.Source.Host+"/"+host)
 	}
-	s.Vars = map[string]string{"CONTAINERS_REGISTRIES_CONF": s.Write("registries.conf", conf), "HOME": t.TempDir()}
-	s.Env = s.NewEnv()
+	s.Write("registries.conf", conf)
 	return s
 }
 
@@ -88,9 +87,7 @@ func Catalogs(t *testing.T) *Site {
 func (s *Site) PushCatalog(ref string, files fstest.MapFS) {
 	s.T.Helper()
 	img, err := registrytest.CatalogImage(files)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	s.Push(ref, img)
 }
 

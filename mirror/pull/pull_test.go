@@ -21,6 +21,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/pull"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -152,9 +153,8 @@ func TestFileContinuesInAnotherRun(t *testing.T) {
 		breaks.mu.Lock()
 		breaks.repaired = true
 		breaks.mu.Unlock()
-		if _, err := mirroring.Run(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
+		_, err = mirroring.Run(t.Context(), o)
+		fail.On(t, err)
 		breaks.mu.Lock()
 		if want := fmt.Sprintf("[bytes=%d-%d]", part, size-1); fmt.Sprint(breaks.ranges) != want {
 			t.Errorf("%s: the second run requested %v, want %s", kind, breaks.ranges, want)

@@ -68,9 +68,8 @@ func TestWriteContinues(t *testing.T) {
 			}
 			src := &brokenSource{text: text, after: -1}
 			s := &FileSource{images: src, meter: &fileMeter{}}
-			if _, err := s.write(t.Context(), f, filepath.Join(dir, "disk"), false); err != nil {
-				t.Fatal(err)
-			}
+			_, err := s.write(t.Context(), f, filepath.Join(dir, "disk"), false)
+			fail.On(t, err)
 			got, err := os.ReadFile(filepath.Join(dir, "disk"))
 			if err != nil || string(got) != text || s.meter.read() != f.Size {
 				t.Errorf("%q, %v, %d bytes counted", got, err, s.meter.read())

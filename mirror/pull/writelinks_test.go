@@ -98,16 +98,14 @@ func TestLinksInTheFolder(t *testing.T) {
 	root, err := MakeRoot(dir)
 	fail.On(t, err)
 	defer root.Close()
-	if _, err := s.WriteBelow(t.Context(), f, root, false); err != nil {
-		t.Fatal(err)
-	}
+	_, err = s.WriteBelow(t.Context(), f, root, false)
+	fail.On(t, err)
 	if have, err := os.ReadFile(filepath.Join(dir, "other", "a")); err != nil || string(have) != text {
 		t.Errorf("it is %q, %v", have, err)
 	}
 	fail.On(t, os.Symlink(os.DevNull, filepath.Join(dir, "null")))
-	if _, err := s.write(t.Context(), f, filepath.Join(dir, "null"), false); err != nil {
-		t.Error(err)
-	}
+	_, err = s.write(t.Context(), f, filepath.Join(dir, "null"), false)
+	fail.On(t, err)
 }
 
 // TestAlteredFile checks that a file that was altered where it is read from is an error of verification.

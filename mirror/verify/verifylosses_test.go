@@ -65,9 +65,8 @@ func findAndRepair(s *mirrortest.Site, lock string, losses []loss) {
 		s.Source.ResetLog()
 		s.Mirror.ResetLog()
 		if l.byResources {
-			if _, err := mirroring.Resources(s.T.Context(), cluster.ResourcesOptions{Env: s.NewEnv(), Workspace: s.Workspace(), Mirror: where}); err != nil {
-				s.T.Fatal(err)
-			}
+			_, err := mirroring.Resources(s.T.Context(), cluster.ResourcesOptions{Env: s.NewEnv(), Workspace: s.Workspace(), Mirror: where})
+			fail.On(s.T, err)
 		} else {
 			repair(s, lock, &l)
 		}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // versions returns two versions of content like a program's: instructions with relative addresses. Blocks of them moved.
@@ -36,9 +38,8 @@ func BenchmarkDecode(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		open := func(int, BaseInfo) (io.ReaderAt, error) { return bytes.NewReader(base), nil }
-		if _, err := Decode(b.Context(), io.Discard, bytes.NewReader(d), open, DecodeOptions{}); err != nil {
-			b.Fatal(err)
-		}
+		_, err := Decode(b.Context(), io.Discard, bytes.NewReader(d), open, DecodeOptions{})
+		fail.On(b, err)
 	}
 }
 
@@ -47,8 +48,7 @@ func BenchmarkIndex(b *testing.B) {
 	b.SetBytes(int64(len(content)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Index(bytes.NewReader(content), int64(len(content))); err != nil {
-			b.Fatal(err)
-		}
+		_, err := Index(bytes.NewReader(content), int64(len(content)))
+		fail.On(b, err)
 	}
 }

@@ -25,9 +25,7 @@ func TestHeader(t *testing.T) {
 	got, err := ReadHeader(r)
 	fail.On(t, err)
 	fail.Diff(t, h, got)
-	if r.Len() != 4 {
-		t.Errorf("%d bytes are left, want 4", r.Len())
-	}
+	fail.Diff(t, 4, r.Len())
 	for n := range b {
 		if _, err := ReadHeader(bytes.NewReader(b[:n])); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%d bytes of it: %v", n, err)

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -34,9 +33,8 @@ func layer(t testing.TB, files ...file) []byte {
 			h.Typeflag = tar.TypeDir
 		}
 		fail.On(t, w.WriteHeader(h))
-		if _, err := w.Write(f.content); err != nil {
-			t.Fatal(err)
-		}
+		_, err := w.Write(f.content)
+		fail.On(t, err)
 	}
 	fail.On(t, w.Close())
 	return out.Bytes()
@@ -156,9 +154,7 @@ func TestMembers(t *testing.T) {
 		file{"usr/lib/libb.so.1.3", changed}, file{"usr/new", random(4, 1000)}, file{"usr/" + strings.Repeat("long/", 60), nil})
 	d, s := roundTrip(t, target, base)
 	want := MemberStats{Unchanged: 3, Moved: 1, SamePath: 1, Similar: 1, New: 2}
-	if diff := cmp.Diff(want, s.Members); diff != "" {
-		t.Errorf("members (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, s.Members)
 	if len(d) > 3000 {
 		t.Errorf("the delta has %d bytes", len(d))
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // matchIn returns the runs of t in the window w, which is at address 1000.
@@ -66,21 +68,14 @@ func TestPredictor(t *testing.T) {
 	p := new(predictor)
 	// Two calls of one function: the first tells where the function moved, which predicts the second, although that moved by another distance.
 	first := change{from: 1000, at: 1100, base: 5000, target: 5300, mask: 0xffffffff}
-	if k := p.kind(first); k != explicit {
-		t.Errorf("first change: kind %d", k)
-	}
+	kinds := []uint8{p.kind(first)}
 	p.learn(first)
 	second := change{from: 3000, at: 3500, base: 3000, target: 2900, mask: 0xffffffff}
-	if k := p.kind(second); k != guessRelative {
-		t.Errorf("second change: kind %d", k)
-	}
+	kinds = append(kinds, p.kind(second))
 	p.learn(second)
 	// A table of addresses: each grows by the same amount.
 	p.learn(change{from: 9000, at: 9000, base: 70000, target: 70016, mask: 0xffffffff})
-	if k := p.kind(change{from: 9004, at: 9004, base: 80000, target: 80016, mask: 0xffffffff}); k != guessRecent {
-		t.Errorf("table: kind %d", k)
-	}
-	if k := p.kind(change{from: 19004, at: 29004, base: 70000, target: 70016, mask: 0xffffffff}); k != guessAbsolute {
-		t.Errorf("same address: kind %d", k)
-	}
+	kinds = append(kinds, p.kind(change{from: 9004, at: 9004, base: 80000, target: 80016, mask: 0xffffffff}))
+	kinds = append(kinds, p.kind(change{from: 19004, at: 29004, base: 70000, target: 70016, mask: 0xffffffff}))
+	fail.Diff(t, []uint8{explicit, guessRelative, guessRecent, guessAbsolute}, kinds)
 }

@@ -16,9 +16,7 @@ func TestMemberPositions(t *testing.T) {
 		part := content[:len(content)-cut]
 		m, err := Index(bytes.NewReader(part), int64(len(part)))
 		fail.On(t, err)
-		if m.SHA256 != sha256.Sum256(part) {
-			t.Error("another checksum")
-		}
+		fail.Diff(t, sha256.Sum256(part), m.SHA256)
 		at := int64(0)
 		for _, f := range m.Files {
 			if f.Start != at || f.Offset < f.Start || f.End < f.Offset+f.Size {

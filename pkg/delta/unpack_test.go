@@ -28,9 +28,8 @@ func jar(t testing.TB, contents ...[]byte) []byte {
 	for i, content := range contents {
 		part, err := w.Create(fmt.Sprintf("org/example/C%d.class", i))
 		fail.On(t, err)
-		if _, err := part.Write(content); err != nil {
-			t.Fatal(err)
-		}
+		_, err = part.Write(content)
+		fail.On(t, err)
 	}
 	fail.On(t, w.Close())
 	return b.Bytes()
@@ -57,9 +56,8 @@ func elf(t testing.TB, code []byte, sections ...[]byte) []byte {
 		z := bytes.NewBuffer(order.AppendUint64(order.AppendUint64(order.AppendUint64(nil, 1), uint64(len(content))), 1))
 		w, err := zlib.NewWriterLevel(z, flate.BestSpeed)
 		fail.On(t, err)
-		if _, err := w.Write(content); err != nil {
-			t.Fatal(err)
-		}
+		_, err = w.Write(content)
+		fail.On(t, err)
 		fail.On(t, w.Close())
 		add(fmt.Sprintf(".debug_%d", i), 1<<11, z.Bytes())
 	}
@@ -75,9 +73,8 @@ func zipped(t testing.TB, content []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	if _, err := w.Write(content); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.Write(content)
+	fail.On(t, err)
 	fail.On(t, w.Close())
 	return b.Bytes()
 }
@@ -240,9 +237,8 @@ func TestUnpackedTemporary(t *testing.T) {
 	dir := t.TempDir()
 	d, _ := encode(t, target, Options{Temp: dir}, base)
 	open := func(int, BaseInfo) (io.ReaderAt, error) { return bytes.NewReader(base), nil }
-	if _, err := Decode(t.Context(), io.Discard, bytes.NewReader(d), open, DecodeOptions{Temp: dir}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := Decode(t.Context(), io.Discard, bytes.NewReader(d), open, DecodeOptions{Temp: dir})
+	fail.On(t, err)
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}

@@ -76,9 +76,7 @@ func TestRequestsEnd(t *testing.T) {
 			if err := <-answered; (err == nil) != tc.answer {
 				t.Errorf("the request ended with %v", err)
 			}
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
+			fail.On(t, <-ended)
 			if conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String()); err == nil {
 				_ = conn.Close()
 				t.Error("it still listens")

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -26,9 +25,7 @@ func TestRebuiltConfig(t *testing.T) {
 		`"os":"linux",` +
 		`"rootfs":{"diff_ids":["` + string(one) + `","` + string(top) + `"],"type":"layers","y":null},` +
 		`"x":12345678901234567890123}`
-	if diff := cmp.Diff(want, rebuiltConfig(t, before, []digest.Digest{one, two}, top)); diff != "" {
-		t.Errorf("config (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, rebuiltConfig(t, before, []digest.Digest{one, two}, top))
 	// A history that does not match the layers is removed, and no history is added.
 	for _, history := range []string{`[{"created_by":"one"}]`, `[{},{},{}]`} {
 		odd := before[:strings.Index(before, `"history"`)] + `"history":` + history + `}`

@@ -178,9 +178,7 @@ func TestConvertRandomly(t *testing.T) {
 		}
 		for _, f := range []manifest.Format{manifest.Docker, manifest.OCI} {
 			made, _ := convert(t, c, root.Digest, f)
-			if got := c.check(t, f, ocispec.Descriptor{Digest: made}); got != n {
-				t.Errorf("%d images, want %d", got, n)
-			}
+			fail.Diff(t, n, c.check(t, f, ocispec.Descriptor{Digest: made}))
 			if again, _ := convert(t, c, root.Digest, f); again != made {
 				t.Errorf("the second time, it became %s, not %s", again, made)
 			}
@@ -255,9 +253,7 @@ func TestConvertIndex(t *testing.T) {
 	c.check(t, manifest.Docker, made)
 	want := fmt.Sprintf(`{"manifests":[{"digest":%q,"mediaType":%q,"platform":{"architecture":"amd64","os":"linux"},"size":%d},{"digest":%q,"mediaType":%q,"platform":{"architecture":"arm64","os":"linux"},"size":%d}],"mediaType":%q,"schemaVersion":2}`,
 		written[amd.Digest].Digest, manifest.DockerImage, written[amd.Digest].Size, written[arm.Digest].Digest, manifest.DockerImage, written[arm.Digest].Size, manifest.DockerList)
-	if got := string(c[made.Digest].data); got != want {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
+	fail.Diff(t, want, string(c[made.Digest].data))
 	// The same from what the result has.
 	kept := map[digest.Digest]bool{written[amd.Digest].Digest: true, written[arm.Digest].Digest: true}
 	again, err := Convert(t.Context(), c, c, "", root.Digest, Conversion{Format: manifest.Docker, KeepMade: func(d digest.Digest) bool { return kept[d] }})

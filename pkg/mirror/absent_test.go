@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // A listingRegistry lists its repositories, except for those in hidden.
@@ -94,9 +95,7 @@ func TestOneListShowsWhichRepositoriesAreAbsent(t *testing.T) {
 					got[call] = n
 				}
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("requests: %s", diff)
-			}
+			fail.Diff(t, tc.want, got)
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -160,9 +161,7 @@ func TestSignatureFirst(t *testing.T) {
 	if rep := mustRun(t, m.plan(), m.source(), r, Options{}); !rep.Complete() {
 		t.Errorf("report %+v", rep)
 	}
-	if want := []string{sig.String() + " sha256-" + root.Encoded() + ".sig", root.String() + " v1"}; !slices.Equal(r.order, want) {
-		t.Errorf("pushed %q, want %q", r.order, want)
-	}
+	fail.Diff(t, []string{sig.String() + " sha256-" + root.Encoded() + ".sig", root.String() + " v1"}, r.order)
 }
 
 // TestFailedAttachments checks that the failure of a signature does not withhold the image, and the other

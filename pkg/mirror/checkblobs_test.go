@@ -48,9 +48,7 @@ func TestLostBlobIsFoundAndBrought(t *testing.T) {
 			pairs[key(img.repository, b.desc.Digest)] = true
 		}
 	}
-	if registry.calls["has blob"] != len(pairs) {
-		t.Errorf("%d questions for blobs, want %d", registry.calls["has blob"], len(pairs))
-	}
+	fail.Diff(t, len(pairs), registry.calls["has blob"])
 
 	if rep := mustRun(t, m.plan(), m.source(), registry, Options{}); !rep.UpToDate() {
 		t.Errorf("a run without CheckBlobs reported %+v", rep)

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -81,9 +80,7 @@ func TestLookWaitsForFewAnswers(t *testing.T) {
 				if took := time.Since(start); took > time.Duration(tc.answers)*time.Second {
 					t.Errorf("%v answers were waited for one after the other, want %d", took.Seconds(), tc.answers)
 				}
-				if diff := cmp.Diff(tc.want, tc.registry.calls); diff != "" {
-					t.Errorf("requests: %s", diff)
-				}
+				fail.Diff(t, tc.want, tc.registry.calls)
 			})
 		})
 	}
@@ -105,7 +102,5 @@ func TestLookWithoutListsOfTags(t *testing.T) {
 	if rep := mustRun(t, m.plan(), m.source(), registry, Options{Streams: 1}); !rep.UpToDate() {
 		t.Errorf("%+v", rep)
 	}
-	if diff := cmp.Diff(map[string]int{"has manifest": 8, "tags": 1}, registry.calls); diff != "" {
-		t.Errorf("requests: %s", diff)
-	}
+	fail.Diff(t, map[string]int{"has manifest": 8, "tags": 1}, registry.calls)
 }

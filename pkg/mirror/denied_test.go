@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -62,15 +61,11 @@ func TestDenied(t *testing.T) {
 					t.Errorf("%s failed with %v", f.Source, f.Err)
 				}
 			}
-			if diff := cmp.Diff(tc.failed, failed); diff != "" {
-				t.Errorf("images that failed: %s", diff)
-			}
+			fail.Diff(t, tc.failed, failed)
 			if rep.Copied+len(rep.Failed)+len(rep.Withheld) != rep.Images {
 				t.Errorf("%+v does not add up", rep)
 			}
-			if asked.Load() != tc.asked {
-				t.Errorf("%d requests were denied, want %d", asked.Load(), tc.asked)
-			}
+			fail.Diff(t, tc.asked, asked.Load())
 		})
 	}
 }

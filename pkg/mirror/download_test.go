@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -115,9 +114,8 @@ func TestDownloadsContinue(t *testing.T) {
 				return body, o
 			}
 			body, _ := open(0)
-			if _, err := io.ReadFull(body, make([]byte, half)); err != nil {
-				t.Fatal(err)
-			}
+			_, err := io.ReadFull(body, make([]byte, half))
+			fail.On(t, err)
 			if tc.killed { // a lock ends with its process: the run is copied as if it were killed
 				dir = copied(t, dir)
 				t.Cleanup(func() { _ = body.Close() })
@@ -144,9 +142,7 @@ func TestDownloadsContinue(t *testing.T) {
 				body, o = open(0)
 				got, err = io.ReadAll(body)
 				closed = body.Close()
-				if again := s.requested(); !slices.Equal(again, []string{""}) {
-					t.Errorf("the third run requested %q", again)
-				}
+				fail.Diff(t, []string{""}, s.requested())
 			}
 			if err := errors.Join(err, closed); err != nil || string(got) != text[tc.from:] {
 				t.Errorf("%d bytes, %v", len(got), err)
@@ -186,9 +182,7 @@ func TestDownloadsStored(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
-	if diff := cmp.Diff([]string{""}, s.requested()); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []string{""}, s.requested())
 	kept := mirror.Downloads{Dir: dir}
 	if err := kept.Expire(time.Now().Add(-time.Hour)); err != nil || len(entries(t, dir)) != 2 {
 		t.Errorf("%v, %v", entries(t, dir), err)
@@ -196,9 +190,7 @@ func TestDownloadsStored(t *testing.T) {
 	if err := kept.Expire(time.Now().Add(time.Hour)); err != nil || len(entries(t, dir)) != 0 {
 		t.Errorf("%v, %v", entries(t, dir), err)
 	}
-	if err := (mirror.Downloads{Dir: filepath.Join(dir, "none")}).Expire(time.Now()); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, (mirror.Downloads{Dir: filepath.Join(dir, "none")}).Expire(time.Now()))
 }
 
 // TestDownloadsShared reads a file twice at the same time: only one reading keeps it.

@@ -47,9 +47,8 @@ func newFaultContent(t *testing.T) *faultContent {
 	add := func(name string, content rt.Content, err error) {
 		t.Helper()
 		fail.On(t, err)
-		if _, err := client.Push(t.Context(), "org/"+name, "v1", content); err != nil {
-			t.Fatal(err)
-		}
+		_, err = client.Push(t.Context(), "org/"+name, "v1", content)
+		fail.On(t, err)
 		c.plan.Images = append(c.plan.Images, plan.Image{
 			Source: "source.test/org/" + name + ":v1", Kind: plan.AdditionalImage, Digest: c.add(t, content),
 			Repository: "org/" + name, Tags: []string{"v1"},

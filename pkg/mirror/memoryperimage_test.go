@@ -97,28 +97,3 @@ func TestMemoryPerImage(t *testing.T) {
 	}
 	runtime.KeepAlive(p)
 }
-
-// TestPushStateOf checks that no state is kept for manifests of a single image, because these are
-// pushed only once anyway.
-func TestPushStateOf(t *testing.T) {
-	m := newMaker(t)
-	child := m.image("layer")
-	m.add("org/a", "v1", m.index(child))
-	m.add("org/a", "v2", m.index(child, m.image("another")))
-	work, err := newWork(m.plan(), true)
-	fail.On(t, err)
-	r := &run{work: work}
-	first, second := r.images[0], r.images[1]
-	if a, b := r.pushStateOf(first, first.manifests[0], nil), r.pushStateOf(second, second.manifests[0], nil); a != b {
-		t.Error("a child of two images has two slots")
-	}
-	root := second.manifests[2]
-	if a, b := r.pushStateOf(second, root, second.Tags), r.pushStateOf(second, root, second.Tags); a == b {
-		t.Error("the root of one image is kept")
-	}
-	kept := 0
-	r.pushed.Range(func(any, any) bool { kept++; return true })
-	if kept != 1 {
-		t.Errorf("%d manifests are kept, 1 is shared", kept)
-	}
-}

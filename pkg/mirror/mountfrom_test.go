@@ -89,9 +89,7 @@ func TestInventory(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	var text bytes.Buffer
-	if err := (&state.Receipt{Name: "x", Repositories: got}).Write(&text); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, (&state.Receipt{Name: "x", Repositories: got}).Write(&text))
 }
 
 // A stubborn registry mounts nothing, but its blobs can be read.

@@ -122,9 +122,7 @@ func TestReadContentOfRegistry(t *testing.T) {
 		t.Errorf("an absent manifest: %v", err)
 	}
 	fail.On(t, p.sink.PutBlob(t.Context(), repository, layer, opens(c.layer)))
-	if err := r.ReadBlob(t.Context(), repository, layer); err != nil {
-		t.Errorf("a blob: %v", err)
-	}
+	fail.On(t, r.ReadBlob(t.Context(), repository, layer))
 	layer.Size--
 	if err := r.ReadBlob(t.Context(), repository, layer); !errors.Is(err, remote.ErrMismatch) {
 		t.Errorf("a blob of another length: %v", err)

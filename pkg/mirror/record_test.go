@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -28,13 +27,9 @@ func TestNewRecord(t *testing.T) {
 		Mirror: reference.Reference{Host: "mirror.example.com", Path: "ocp/org/a", Tag: "v1", Digest: p.Images[1].Digest},
 		Kind:   "operator",
 	}
-	if diff := cmp.Diff(want, whole.Images[0]); diff != "" {
-		t.Errorf("first image: %s", diff)
-	}
+	fail.Diff(t, want, whole.Images[0])
 	part := NewRecord(p, names, &Report{Failed: []Failure{{Source: "src.example.com/org/b:v1", Repository: "org/b"}}}, nil)
-	if len(part.Images) != 4 {
-		t.Errorf("%d images, want those that arrived", len(part.Images))
-	}
+	fail.Diff(t, 4, len(part.Images))
 }
 
 // TestRecordOfSmallerIndex checks that clusters are led to the digest that the filtered catalog names.
@@ -83,9 +78,7 @@ func TestRecordKeepsTheCatalogOfAWithheldOne(t *testing.T) {
 	if got := NewRecord(p, names, withheld, nil); len(got.Catalogs) != 0 {
 		t.Errorf("a catalog that was never published is recorded: %+v", got.Catalogs)
 	}
-	if diff := cmp.Diff(first.Catalogs, NewRecord(p, names, withheld, &first).Catalogs); diff != "" {
-		t.Errorf("the catalog of the earlier run: %s", diff)
-	}
+	fail.Diff(t, first.Catalogs, NewRecord(p, names, withheld, &first).Catalogs)
 }
 
 func TestRecordKeepsSelections(t *testing.T) {
@@ -114,9 +107,7 @@ func TestRecordKeepsSelections(t *testing.T) {
 		t.Errorf("the template of the ClusterCatalog is %q of %q", c.ClusterCatalogTemplate, c.ClusterCatalogTemplateName)
 	}
 	kept := NewRecord(p, names, &Report{Withheld: []Withheld{{Catalog: catalogSource}}}, &first)
-	if diff := cmp.Diff(first.Selections, kept.Selections); diff != "" {
-		t.Errorf("of a withheld catalog: %s", diff)
-	}
+	fail.Diff(t, first.Selections, kept.Selections)
 }
 
 // TestRecordHasISOs checks that a release has its ISO images if they arrived, and keeps those of earlier runs.

@@ -44,9 +44,8 @@ func TestParseRegistryPath(t *testing.T) {
 	if _, err := ParseRegistryPath("docker://localhost/p/q", 2); err == nil {
 		t.Error("a prefix without space for a repository was accepted")
 	}
-	if _, err := ParseRegistryPath("docker://localhost/p/q", 3); err != nil {
-		t.Error(err)
-	}
+	_, err := ParseRegistryPath("docker://localhost/p/q", 3)
+	fail.On(t, err)
 	if _, err := ParseRegistryPath("docker://localhost", -1); err == nil {
 		t.Error("a negative limit was accepted")
 	}

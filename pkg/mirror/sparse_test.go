@@ -54,9 +54,7 @@ func TestRunProbesSparseIndexes(t *testing.T) {
 			t.Errorf("no %q in %v", want, err)
 		}
 	}
-	if n := registry.calls["put blob"]; n != 1 {
-		t.Errorf("%d blobs were sent, want the one of the smallest image", n)
-	}
+	fail.Diff(t, 1, registry.calls["put blob"])
 
 	// If the registry accepts them, everything is copied, each blob and manifest once.
 	registry = newMemoryRegistry()
@@ -65,9 +63,7 @@ func TestRunProbesSparseIndexes(t *testing.T) {
 	if !rep.Complete() || rep.Copied != 3 || rep.Manifests != int64(len(p.Manifests)) {
 		t.Errorf("report %+v", rep)
 	}
-	if n := registry.calls["put manifest"]; n != len(p.Manifests) {
-		t.Errorf("%d manifests were put, want %d", n, len(p.Manifests))
-	}
+	fail.Diff(t, len(p.Manifests), registry.calls["put manifest"])
 	for _, b := range p.Blobs {
 		if n := source.given[b.Digest]; n > 1 {
 			t.Errorf("blob %s was read %d times", b.Digest, n)
@@ -86,9 +82,7 @@ func TestRunContinuesIfTheProbeHasNoContent(t *testing.T) {
 	if rep.Copied != 2 || len(rep.Failed) != 1 || rep.Failed[0].Source != "src.example.com/org/c:v1" {
 		t.Errorf("report %+v, want the others copied", rep)
 	}
-	if n := registry.calls["put blob"]; n != 3 {
-		t.Errorf("%d blobs were requested, want each once", n)
-	}
+	fail.Diff(t, 3, registry.calls["put blob"])
 }
 
 // TestProbeStopsWithTheRun checks that a run that stops pushes no manifest of the probed image if
@@ -108,9 +102,7 @@ func TestProbeStopsWithTheRun(t *testing.T) {
 	if !errors.Is(err, full) || registry.calls["put blob"] != 1 {
 		t.Errorf("after %d blobs: %v", registry.calls["put blob"], err)
 	}
-	if n := registry.calls["put manifest"]; n != 0 {
-		t.Errorf("%d manifests were put of an image that has no blobs there", n)
-	}
+	fail.Diff(t, 0, registry.calls["put manifest"])
 }
 
 // TestCompareNeedsNamesInALayout checks that content of a layout counts as missing if its index was

@@ -163,13 +163,11 @@ func (c *faultContent) spoiled(t *testing.T, disk string) (dir, volume string, o
 	f, err := os.OpenFile(filepath.Join(dir, volume), os.O_RDWR, 0)
 	fail.On(t, err)
 	one := make([]byte, 1)
-	if _, err := f.ReadAt(one, offset+largeSize/2); err != nil {
-		t.Fatal(err)
-	}
+	_, err = f.ReadAt(one, offset+largeSize/2)
+	fail.On(t, err)
 	one[0] ^= 0x10
-	if _, err := f.WriteAt(one, offset+largeSize/2); err != nil {
-		t.Fatal(err)
-	}
+	_, err = f.WriteAt(one, offset+largeSize/2)
+	fail.On(t, err)
 	fail.On(t, f.Close())
 	return dir, volume, offset
 }
@@ -316,7 +314,5 @@ func TestDamagedBlobOfARegistry(t *testing.T) {
 			refused++
 		}
 	}
-	if refused != 1 {
-		t.Errorf("the mirror refused the blob %d times", refused)
-	}
+	fail.Diff(t, 1, refused)
 }

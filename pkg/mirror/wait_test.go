@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestWait checks that a run asks before each blob and each image, and ends with the error of Wait without
@@ -18,9 +20,7 @@ func TestWait(t *testing.T) {
 	if rep := mustRun(t, p, m.source(), newMemoryRegistry(), Options{Streams: 3, Wait: wait}); !rep.Complete() {
 		t.Errorf("report %+v", rep)
 	}
-	if want := int64(len(p.Blobs) + len(p.Images)); asked.Load() != want {
-		t.Errorf("it asked %d times, want %d", asked.Load(), want)
-	}
+	fail.Diff(t, int64(len(p.Blobs)+len(p.Images)), asked.Load())
 	ended := errors.New("interrupted")
 	asked.Store(0)
 	source := m.source()

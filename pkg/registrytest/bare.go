@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 )
 
@@ -60,8 +59,7 @@ func (b *Bare) Close() { b.process.close() }
 
 // freeAddress finds an unused port of loopback.
 func freeAddress(ctx context.Context) (string, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	l, err := listen(ctx, "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}

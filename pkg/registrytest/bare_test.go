@@ -19,19 +19,16 @@ func TestStartBare(t *testing.T) {
 	img, err := Image("bare")
 	fail.On(t, err)
 	c := NewClient(b.Host)
-	if _, err := c.Push(t.Context(), "a/b", "v1", img); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Pull(t.Context(), "a/b", "v1"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = c.Push(t.Context(), "a/b", "v1", img)
+	fail.On(t, err)
+	_, err = c.Pull(t.Context(), "a/b", "v1")
+	fail.On(t, err)
 	b.Close() // so that the log is complete
 	log, err := os.ReadFile(b.LogFile)
 	fail.On(t, err)
 	if n := strings.Count(string(log), `"PUT /v2/a/b/manifests/v1 HTTP/1.1" 201 `); n != 1 {
 		t.Errorf("%d log lines about the pushed tag, want 1:\n%s", n, log)
 	}
-	if _, err := os.Stat(dir + "/storage/docker/registry/v2/repositories/a/b"); err != nil {
-		t.Error(err)
-	}
+	_, err = os.Stat(dir + "/storage/docker/registry/v2/repositories/a/b")
+	fail.On(t, err)
 }

@@ -19,9 +19,8 @@ func TestRepositories(t *testing.T) {
 	c := s.Client()
 	d, err := c.Push(t.Context(), "one/deep/app", "v1", idx)
 	fail.On(t, err)
-	if _, err := c.Push(t.Context(), "other/app", "v1", idx); err != nil {
-		t.Fatal(err)
-	}
+	_, err = c.Push(t.Context(), "other/app", "v1", idx)
+	fail.On(t, err)
 	all, err := s.Repositories("one")
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%+v, %v", all, err)
@@ -33,9 +32,7 @@ func TestRepositories(t *testing.T) {
 	if none, err := s.Repositories("nothing"); err != nil || len(none) > 0 {
 		t.Errorf("%+v, %v", none, err)
 	}
-	if err := c.CheckRepository(t.Context(), r); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, c.CheckRepository(t.Context(), r))
 	// CheckRepository finds damage: a truncated blob, and a tag with another digest.
 	wrong := r
 	wrong.Tags = map[string]digest.Digest{"v1": digest.FromString("other")}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -35,12 +36,19 @@ type Action func(w http.ResponseWriter, r *http.Request, next http.Handler)
 // Status responds with a code and headers, given as pairs of name and value. It reads the request's
 // body first, and the registry does not see the request.
 func Status(code int, header ...string) Action {
-	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
-		_, _ = io.Copy(io.Discard, r.Body)
+	return instead(func(w http.ResponseWriter) {
 		for pair := range slices.Chunk(header, 2) {
 			w.Header().Set(pair[0], pair[len(pair)-1])
 		}
 		refuse(w, code, "SCRIPTED", "")
+	})
+}
+
+// instead reads the request's body and responds in place of the registry.
+func instead(respond func(w http.ResponseWriter)) Action {
+	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		respond(w)
 	}
 }
 
@@ -58,42 +66,31 @@ func Reset() Action {
 
 // Cut announces the whole body and closes the connection after n bytes of it.
 func Cut(n int) Action {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		a := ask(r, next)
-		a.announce(w, len(a.body))
-		_, _ = w.Write(a.body[:min(n, len(a.body))])
-	}
+	return altered(func(a *response) { a.body = a.body[:min(n, len(a.body))] })
 }
 
 // ShortBody responds with the first n bytes of the body as if they were all.
 func ShortBody(n int) Action {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		a := ask(r, next)
-		body := a.body[:min(n, len(a.body))]
-		a.announce(w, len(body))
-		_, _ = w.Write(body)
-	}
+	return altered(func(a *response) {
+		a.body = a.body[:min(n, len(a.body))]
+		a.length = len(a.body)
+	})
 }
 
 // WrongBytes flips one bit in the middle of the body.
 func WrongBytes() Action {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		a := ask(r, next)
+	return altered(func(a *response) {
 		if len(a.body) > 0 {
 			a.body[len(a.body)/2] ^= 1
 		}
-		a.announce(w, len(a.body))
-		_, _ = w.Write(a.body)
-	}
+	})
 }
 
 // Stall announces the whole body, sends n bytes of it and then nothing more
 // until the client gives up or the test ends.
 func Stall(n int) Action {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		a := ask(r, next)
-		a.announce(w, len(a.body))
-		_, _ = w.Write(a.body[:min(n, len(a.body))])
+		Cut(n)(w, r, next)
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	}
@@ -103,27 +100,27 @@ func Stall(n int) Action {
 // again.
 func (s *Server) Script(rules ...Rule) { s.script.set(rules) }
 
-// A response is what the registry would have sent.
+// A response is what the registry would have sent, and the length that is announced.
 type response struct {
-	status int
 	header http.Header
 	body   []byte
+	length int
 }
 
-func ask(r *http.Request, next http.Handler) response {
-	rec := httptest.NewRecorder()
-	next.ServeHTTP(rec, r)
-	return response{rec.Code, rec.Result().Header, bytes.Clone(rec.Body.Bytes())}
-}
-
-func (a response) announce(w http.ResponseWriter, length int) {
-	for k, v := range a.header {
-		w.Header()[k] = v
+// altered responds as the registry does, after a change.
+func altered(change func(a *response)) Action {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		rec := httptest.NewRecorder()
+		next.ServeHTTP(rec, r)
+		a := response{rec.Result().Header, rec.Body.Bytes(), rec.Body.Len()}
+		change(&a)
+		maps.Copy(w.Header(), a.header)
+		if a.length > 0 { // a response to HEAD keeps its own
+			w.Header().Set("Content-Length", strconv.Itoa(a.length))
+		}
+		w.WriteHeader(rec.Code)
+		_, _ = w.Write(a.body)
 	}
-	if length > 0 { // a response to HEAD keeps its own
-		w.Header().Set("Content-Length", strconv.Itoa(length))
-	}
-	w.WriteHeader(a.status)
 }
 
 // resetConnection closes the client's connection with a TCP reset. If the connection is not

@@ -1,7 +1,6 @@
 package registrytest
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"strings"
@@ -10,46 +9,21 @@ import (
 // Refuse responds with an error code of the distribution specification (MANIFEST_BLOB_UNKNOWN) and
 // its status. It reads the request's body first, and the registry does not see the request.
 func Refuse(status int, code string) Action {
-	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		refuse(w, status, code, "")
-	}
+	return instead(func(w http.ResponseWriter) { refuse(w, status, code, "") })
 }
 
 // Header responds as the registry does, except for one header.
 func Header(name, value string) Action {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		a := ask(r, next)
-		a.header.Set(name, value)
-		a.announce(w, len(a.body))
-		_, _ = w.Write(a.body)
-	}
+	return altered(func(a *response) { a.header.Set(name, value) })
 }
 
 // Page responds with 200 and a web page, like a captive portal or a proxy that asks for a login. The
 // registry does not see the request.
 func Page() Action {
-	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
-		_, _ = io.Copy(io.Discard, r.Body)
+	return instead(func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = io.WriteString(w, "<!DOCTYPE html><title>Welcome</title><p>Please log in.\n")
-	}
-}
-
-// Endless responds as the registry does, with unknown length, and continues with spaces until the
-// client gives up or the test ends.
-func Endless() Action {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		a := ask(r, next)
-		a.header.Del("Content-Length")
-		a.announce(w, 0)
-		spaces := bytes.Repeat([]byte{' '}, 32<<10)
-		for text := a.body; r.Context().Err() == nil; text = spaces {
-			if _, err := w.Write(text); err != nil {
-				return
-			}
-		}
-	}
+	})
 }
 
 // Deny removes the credentials from the request, like a registry that no longer accepts its token.

@@ -3,6 +3,7 @@ package registrytest
 import (
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // on both sides.
 func CutUpload(n int) Action {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		r.Body = &cutBody{ReadCloser: r.Body, left: n}
+		r.Body = &interruptedBody{ReadCloser: r.Body, left: n, do: func() error { return errCut }}
 		next.ServeHTTP(httptest.NewRecorder(), r)
 		resetConnection(w)
 	}
@@ -22,18 +23,28 @@ func CutUpload(n int) Action {
 
 var errCut = errors.New("the connection was cut")
 
-type cutBody struct {
+// An interruptedBody calls do after a number of bytes, and continues if that returns no error.
+type interruptedBody struct {
 	io.ReadCloser
-	left int
+	left int // bytes until do; -1 after it
+	do   func() error
 }
 
-// Read returns the bytes before the cut.
-func (b *cutBody) Read(p []byte) (int, error) {
+// Read returns bytes before or after the interruption.
+func (b *interruptedBody) Read(p []byte) (int, error) {
 	if b.left == 0 {
-		return 0, errCut
+		if err := b.do(); err != nil {
+			return 0, err
+		}
+		b.left = -1
 	}
-	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
-	b.left -= n
+	if b.left > 0 {
+		p = p[:min(len(p), b.left)]
+	}
+	n, err := b.ReadCloser.Read(p)
+	if b.left > 0 {
+		b.left -= n
+	}
 	return n, err
 }
 
@@ -48,13 +59,7 @@ func LoseResponse() Action {
 
 // NoResponse reads the request and does not respond until the client gives up or the test ends. The
 // registry does not see the request.
-func NoResponse() Action {
-	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		<-r.Context().Done()
-		resetConnection(w)
-	}
-}
+func NoResponse() Action { return StallUpload(math.MaxInt) }
 
 // StallUpload reads n bytes of the request's body and then no more, so that the client cannot send
 // the rest, until the test ends. The registry does not see the request.

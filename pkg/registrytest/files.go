@@ -16,11 +16,7 @@ type File struct {
 func FilesImage(p v1.Platform, config v1.Config, layers ...[]File) (v1.Image, error) {
 	var made []*layer
 	for _, files := range layers {
-		l, err := layerOf(files)
-		if err != nil {
-			return nil, err
-		}
-		made = append(made, l)
+		made = append(made, layerOf(files))
 	}
 	return assemble(p, false, config, made...)
 }

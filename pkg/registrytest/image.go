@@ -54,11 +54,7 @@ type RandomLayer struct {
 func LayeredImage(p v1.Platform, oci bool, config v1.Config, layers ...RandomLayer) (v1.Image, error) {
 	var made []*layer
 	for _, of := range layers {
-		l, err := randomLayer(of.Seed, of.Size)
-		if err != nil {
-			return nil, err
-		}
-		made = append(made, l)
+		made = append(made, randomLayer(of.Seed, of.Size))
 	}
 	return assemble(p, oci, config, made...)
 }
@@ -84,10 +80,7 @@ func attestedIndex(name string, divisor int) (v1.ImageIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLayer(map[string]File{"provenance.json": {Data: []byte(`{"_type":"https://in-toto.io/Statement/v0.1"}`)}})
-	if err != nil {
-		return nil, err
-	}
+	l := newLayer(map[string]File{"provenance.json": {Data: []byte(`{"_type":"https://in-toto.io/Statement/v0.1"}`)}})
 	unknown := v1.Platform{OS: "unknown", Architecture: "unknown"}
 	img, err := assemble(unknown, true, v1.Config{}, l)
 	if err != nil {
@@ -111,17 +104,9 @@ func isOCI(name string) bool { return newRand(name+" media types").IntN(2) == 0 
 // operand makes the image of a name for a platform. The sizes of its layers are divided by divisor.
 func operand(name string, p v1.Platform, divisor int) (v1.Image, error) {
 	r := newRand(name + " " + p.String())
-	base, err := baseLayer(newRand(name+" base").IntN(baseCount), p, divisor)
-	if err != nil {
-		return nil, err
-	}
-	layers := []*layer{base}
+	layers := []*layer{baseLayer(newRand(name+" base").IntN(baseCount), p, divisor)}
 	for i := range 1 + r.IntN(3) {
-		l, err := randomLayer(fmt.Sprintf("%s %s %d", name, p, i), (ownSizeLeast+r.IntN(ownSizeMost-ownSizeLeast))/divisor)
-		if err != nil {
-			return nil, err
-		}
-		layers = append(layers, l)
+		layers = append(layers, randomLayer(fmt.Sprintf("%s %s %d", name, p, i), (ownSizeLeast+r.IntN(ownSizeMost-ownSizeLeast))/divisor))
 	}
 	return assemble(p, isOCI(name), v1.Config{
 		Entrypoint: []string{"/usr/bin/manager"},
@@ -143,22 +128,17 @@ type baseKey struct {
 }
 
 // baseLayer returns one of the base layers of a platform, with its size divided by divisor.
-func baseLayer(number int, p v1.Platform, divisor int) (*layer, error) {
+func baseLayer(number int, p v1.Platform, divisor int) *layer {
 	bases.mu.Lock()
 	defer bases.mu.Unlock()
 	key := baseKey{number, baseSize / divisor, p.String()}
-	if l := bases.made[key]; l != nil {
-		return l, nil
-	}
-	l, err := randomLayer(fmt.Sprintf("base %d %s", number, p), key.size)
-	if err != nil {
-		return nil, err
-	}
 	if bases.made == nil {
 		bases.made = map[baseKey]*layer{}
 	}
-	bases.made[key] = l
-	return l, nil
+	if bases.made[key] == nil {
+		bases.made[key] = randomLayer(fmt.Sprintf("base %d %s", number, p), key.size)
+	}
+	return bases.made[key]
 }
 
 // assemble makes an image from layers.

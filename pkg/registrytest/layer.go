@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -30,10 +29,11 @@ type layer struct {
 	mediaType      types.MediaType
 	tar, gzipped   []byte
 	diffID, digest v1.Hash
+	err            error // of making it, which its methods return
 }
 
 // newLayer makes a layer of files and their parent folders, sorted.
-func newLayer(files map[string]File) (*layer, error) {
+func newLayer(files map[string]File) *layer {
 	all := maps.Clone(files)
 	for name := range files {
 		for dir := path.Dir(path.Clean(name)); dir != "."; dir = path.Dir(dir) {
@@ -50,7 +50,7 @@ func newLayer(files map[string]File) (*layer, error) {
 }
 
 // layerOf makes a layer of these entries, in this order.
-func layerOf(files []File) (*layer, error) {
+func layerOf(files []File) *layer {
 	size := 2 * 512 // plus 512 bytes for each file's header, and up to as many to fill its last block
 	for _, f := range files {
 		size += len(f.Data) + 2*512
@@ -58,6 +58,7 @@ func layerOf(files []File) (*layer, error) {
 	var b bytes.Buffer
 	b.Grow(size)
 	tw := tar.NewWriter(&b)
+	var err error
 	for _, f := range files {
 		h := &tar.Header{Typeflag: tar.TypeReg, Name: f.Name, Mode: 0o644, Size: int64(len(f.Data)), ModTime: epoch}
 		if strings.HasSuffix(f.Name, "/") {
@@ -66,21 +67,13 @@ func layerOf(files []File) (*layer, error) {
 		if f.Mode != 0 {
 			h.Mode = f.Mode
 		}
-		if err := tw.WriteHeader(h); err != nil {
-			return nil, fmt.Errorf("making layer: %w", err)
-		}
-		if _, err := tw.Write(f.Data); err != nil {
-			return nil, fmt.Errorf("making layer: %w", err)
-		}
+		headerErr := tw.WriteHeader(h)
+		_, dataErr := tw.Write(f.Data)
+		err = errors.Join(err, headerErr, dataErr)
 	}
-	if err := tw.Close(); err != nil {
-		return nil, fmt.Errorf("making layer: %w", err)
-	}
-	z, err := store(b.Bytes())
-	if err != nil {
-		return nil, fmt.Errorf("making layer: %w", err)
-	}
-	return &layer{types.OCILayer, b.Bytes(), z, hash(b.Bytes()), hash(z)}, nil
+	err = errors.Join(err, tw.Close())
+	z, zipErr := store(b.Bytes())
+	return &layer{types.OCILayer, b.Bytes(), z, hash(b.Bytes()), hash(z), errors.Join(err, zipErr)}
 }
 
 // storers is a pool of gzip writers without compression. Each needs almost a megabyte, which is
@@ -94,27 +87,18 @@ var storers = sync.Pool{New: func() any {
 func store(data []byte) ([]byte, error) {
 	var z bytes.Buffer
 	z.Grow(len(data) + len(data)/1000 + 64)
-	zw, ok := storers.Get().(*gzip.Writer)
-	if !ok {
-		return nil, errors.New("no writer of gzip")
-	}
+	zw, _ := storers.Get().(*gzip.Writer)
 	defer storers.Put(zw)
 	zw.Reset(&z)
-	if _, err := zw.Write(data); err != nil {
-		return nil, err
-	}
-	if err := zw.Close(); err != nil {
-		return nil, err
-	}
-	return z.Bytes(), nil
+	_, err := zw.Write(data)
+	err = errors.Join(err, zw.Close())
+	return z.Bytes(), err
 }
 
 // randomLayer returns a layer with one file of size bytes, which depend only on seed.
-func randomLayer(seed string, size int) (*layer, error) {
+func randomLayer(seed string, size int) *layer {
 	data := make([]byte, size)
-	if _, err := rand.NewChaCha8(sha256.Sum256([]byte(seed))).Read(data); err != nil {
-		return nil, err
-	}
+	_, _ = rand.NewChaCha8(sha256.Sum256([]byte(seed))).Read(data) // never fails
 	return newLayer(map[string]File{"opt/content/" + digest.FromString(seed).Encoded()[:16]: {Data: data}})
 }
 
@@ -125,8 +109,8 @@ func (l *layer) as(mt types.MediaType) *layer {
 	return &c
 }
 
-func (l *layer) Digest() (v1.Hash, error)            { return l.digest, nil }
-func (l *layer) DiffID() (v1.Hash, error)            { return l.diffID, nil }
+func (l *layer) Digest() (v1.Hash, error)            { return l.digest, l.err }
+func (l *layer) DiffID() (v1.Hash, error)            { return l.diffID, l.err }
 func (l *layer) Size() (int64, error)                { return int64(len(l.gzipped)), nil }
 func (l *layer) MediaType() (types.MediaType, error) { return l.mediaType, nil }
 func (l *layer) Compressed() (io.ReadCloser, error) {

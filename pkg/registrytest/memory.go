@@ -29,7 +29,7 @@ func Careless() http.Handler { return newMemory(true) }
 
 func newMemory(careless bool) *memory {
 	m := &memory{
-		careless: careless, blobs: map[string]map[v1.Hash][]byte{}, tagged: map[string]string{}, tags: map[string]map[string]bool{},
+		careless: careless, blobs: map[string]map[v1.Hash][]byte{}, tagged: map[string]string{},
 		repositories: map[string]bool{}, subjects: map[string]bool{},
 	}
 	m.next = registry.New(registry.Logger(discardLogger()), registry.WithReferrersSupport(true), registry.WithBlobHandler(m))
@@ -43,7 +43,6 @@ type memory struct {
 	mu           sync.Mutex
 	blobs        map[string]map[v1.Hash][]byte // by repository
 	tagged       map[string]string             // the path of a manifest by the path of its tag
-	tags         map[string]map[string]bool    // the reverse
 	repositories map[string]bool               // those that have had manifests
 	subjects     map[string]bool               // paths of the lists of referrers that have had entries
 }
@@ -71,9 +70,8 @@ func (m *memory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if subject := parsedSubject(raw); subject != "" {
 			w.Header().Set("OCI-Subject", subject) // the registry has the referrers API
 		}
-		m.manifest(path[:i], parsedSubject(raw))
+		m.record(path[:i], parsedSubject(raw), path, path[:i]+"/manifests/"+digest.FromBytes(raw).String())
 		r.Body = io.NopCloser(bytes.NewReader(raw))
-		m.tag(path[:i]+"/manifests/"+digest.FromBytes(raw).String(), path)
 	}
 	if r.Method == http.MethodGet && m.hasNoReferrers(path) {
 		// The registry below would read all manifests of the repository.
@@ -91,24 +89,13 @@ func (m *memory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.next.ServeHTTP(w, r)
 }
 
-// tag records that a manifest has a tag from now on.
-func (m *memory) tag(manifest, tag string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.tags[m.tagged[tag]], tag)
-	m.tagged[tag] = manifest
-	if m.tags[manifest] == nil {
-		m.tags[manifest] = map[string]bool{}
-	}
-	m.tags[manifest][tag] = true
-}
-
-// manifest records that a repository has a manifest with a subject, or "".
-func (m *memory) manifest(repository, subject string) {
+// record records that a repository has a manifest with a subject, or "", which has a tag from now on.
+func (m *memory) record(repository, subject, tag, manifest string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.repositories[repository] = true
 	m.subjects[repository+"/referrers/"+subject] = true
+	m.tagged[tag] = manifest
 }
 
 // hasNoReferrers reports whether a path is an empty list of referrers.
@@ -123,12 +110,14 @@ func (m *memory) hasNoReferrers(path string) bool {
 func (m *memory) untag(ctx context.Context, manifest string) {
 	var tags []string
 	m.mu.Lock()
-	for tag := range m.tags[manifest] {
+	for tag, of := range m.tagged {
+		if of != manifest {
+			continue
+		}
 		if delete(m.tagged, tag); tag != manifest {
 			tags = append(tags, tag)
 		}
 	}
-	delete(m.tags, manifest)
 	m.mu.Unlock()
 	for _, tag := range tags {
 		m.next.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodDelete, "/v2/"+tag, nil))

@@ -20,9 +20,8 @@ func TestBlobsBelongToRepositories(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			c := tc.start(t, tc.o).Client()
-			if _, err := c.Push(t.Context(), "org/app", "v1", img); err != nil {
-				t.Fatal(err)
-			}
+			_, err := c.Push(t.Context(), "org/app", "v1", img)
+			fail.On(t, err)
 			if err := c.putManifest(t.Context(), "org/other", "v1", img); err == nil || !strings.Contains(err.Error(), "MANIFEST_BLOB_UNKNOWN") {
 				t.Errorf("a manifest without its blobs: %v", err)
 			}

@@ -39,13 +39,10 @@ func BundleImage(packageName, version string) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLayer(map[string]File{
+	l := newLayer(map[string]File{
 		"manifests/" + packageName + ".clusterserviceversion.yaml": {Data: csv},
 		"metadata/annotations.yaml":                                {Data: annotations},
 	})
-	if err != nil {
-		return nil, err
-	}
 	return assemble(platforms[0], false, v1.Config{Labels: labels}, l)
 }
 
@@ -68,26 +65,12 @@ func catalogImage(catalog fs.FS, divisor int) (v1.ImageIndex, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading catalog: %w", err)
 	}
-	configLayer, err := newLayer(configs)
-	if err != nil {
-		return nil, err
-	}
-	cacheLayer, err := newLayer(map[string]File{
+	configLayer, cacheLayer := newLayer(configs), newLayer(map[string]File{
 		"tmp/cache/pogreb.v1/digest":         {Data: []byte(hex.EncodeToString(sum.Sum(nil)[:8]))},
 		"tmp/cache/pogreb.v1/db/00000-1.psg": {Data: []byte("cache of the whole catalog\n")},
 	})
-	if err != nil {
-		return nil, err
-	}
 	return newIndex(false, func(p v1.Platform) (v1.Image, error) {
-		base, err := baseLayer(0, p, divisor)
-		if err != nil {
-			return nil, err
-		}
-		opm, err := newLayer(map[string]File{"bin/opm": {Mode: 0o755, Data: fmt.Appendf(nil, "#!/bin/sh\n# replaces opm on %s\n", p)}})
-		if err != nil {
-			return nil, err
-		}
+		opm := newLayer(map[string]File{"bin/opm": {Mode: 0o755, Data: fmt.Appendf(nil, "#!/bin/sh\n# replaces opm on %s\n", p)}})
 		return assemble(p, false, v1.Config{
 			User:         "1001",
 			ExposedPorts: map[string]struct{}{"50051/tcp": {}},
@@ -95,7 +78,7 @@ func catalogImage(catalog fs.FS, divisor int) (v1.ImageIndex, error) {
 			Entrypoint:   []string{"/bin/opm"},
 			Cmd:          []string{"serve", "/configs", "--cache-dir=/tmp/cache"},
 			Labels:       map[string]string{configsLabel: "/configs"},
-		}, base, opm, configLayer, cacheLayer)
+		}, baseLayer(0, p, divisor), opm, configLayer, cacheLayer)
 	})
 }
 

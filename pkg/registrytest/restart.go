@@ -1,8 +1,9 @@
 package registrytest
 
 import (
-	"io"
 	"net/http"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // Restart kills the registry's process and starts it again with the same storage, at the same
@@ -13,9 +14,7 @@ func (s *Server) Restart() {
 		s.t.Fatal("registrytest: only a registry of Start with Options.Alone, Auth or Sparse can be restarted")
 	}
 	s.process.stop(true)
-	if err := s.process.start(s.t.Context()); err != nil {
-		s.t.Fatalf("registrytest: restarting the registry: %v", err)
-	}
+	fail.On(s.t, s.process.start(s.t.Context()))
 }
 
 // RestartAfter restarts the registry in the middle of a request: after n bytes
@@ -26,31 +25,12 @@ func (s *Server) RestartAfter(n int) Action {
 			next.ServeHTTP(&restartingWriter{ResponseWriter: w, s: s, left: n}, r)
 			return
 		}
-		r.Body = &restartingBody{ReadCloser: r.Body, s: s, left: n}
+		r.Body = &interruptedBody{ReadCloser: r.Body, left: n, do: func() error {
+			s.Restart()
+			return nil
+		}}
 		next.ServeHTTP(w, r)
 	}
-}
-
-type restartingBody struct {
-	io.ReadCloser
-	s    *Server
-	left int // bytes until the restart; -1 after it
-}
-
-// Read restarts the registry after the bytes before the restart were forwarded.
-func (b *restartingBody) Read(p []byte) (int, error) {
-	if b.left == 0 {
-		b.left = -1
-		b.s.Restart()
-	}
-	if b.left > 0 {
-		p = p[:min(len(p), b.left)]
-	}
-	n, err := b.ReadCloser.Read(p)
-	if b.left > 0 {
-		b.left -= n
-	}
-	return n, err
 }
 
 type restartingWriter struct {

@@ -5,14 +5,14 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -57,9 +57,7 @@ func TestSampleIsPinned(t *testing.T) {
 	if *update {
 		writeTree(t, pinned, want)
 	}
-	if diff := cmp.Diff(want, readTree(t, os.DirFS(pinned))); diff != "" {
-		t.Errorf("testdata/sample differs from the sample (go test ./pkg/registrytest -run Pinned -update writes it; -sample +testdata):\n%s", diff)
-	}
+	fail.Diff(t, want, readTree(t, os.DirFS(pinned)))
 }
 
 func readTree(t *testing.T, tree fs.FS) map[string]string {
@@ -136,7 +134,7 @@ func hostOf(t *testing.T, s *Sample) func(string) string {
 func TestApplyLayer(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{}
-	for i, step := range []struct {
+	for _, step := range []struct {
 		layer map[string]File
 		want  []string
 	}{
@@ -145,16 +143,7 @@ func TestApplyLayer(t *testing.T) {
 		{map[string]File{"configs/.wh..wh..opq": {}, "configs/d.yaml": {}}, []string{"configs/d.yaml"}},
 		{map[string]File{".wh.configs": {}}, nil},
 	} {
-		l, err := newLayer(step.layer)
-		fail.On(t, err)
-		fail.On(t, applyLayer(bytes.NewReader(l.gzipped), "configs/", files))
-		for _, name := range step.want {
-			if _, ok := files[name]; !ok || len(files) != len(step.want) {
-				t.Errorf("after layer %d: %v, want %v", i, files, step.want)
-			}
-		}
-		if len(files) != len(step.want) {
-			t.Errorf("after layer %d: %v, want %v", i, files, step.want)
-		}
+		fail.On(t, applyLayer(bytes.NewReader(newLayer(step.layer).gzipped), "configs/", files))
+		fail.Diff(t, step.want, slices.Sorted(maps.Keys(files)))
 	}
 }

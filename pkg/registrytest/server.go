@@ -24,11 +24,15 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // Auth is the authentication scheme of a registry.
@@ -80,8 +84,10 @@ type Server struct {
 	tls     *tls.Config // for clients; nil without TLS
 	log     *requestLog
 	script  *script
-	front   *front
+	front   *httptest.Server
 	process *process // nil for New
+	// listener is the front's, or the one of the last Open.
+	listener net.Listener
 	// namespace is the prefix of the server's repositories in the storage of a shared
 	// process; "" for a process of its own.
 	namespace string
@@ -117,9 +123,7 @@ func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	s, ca := prepare(t, o)
 	program, err := findProgram(t.Context())
-	if err != nil {
-		t.Fatalf("registrytest: %v", err)
-	}
+	fail.On(t, err)
 	if o.Auth == NoAuth && !o.Sparse && !o.Alone {
 		if s.process, s.namespace, err = shared.acquire(t.Context(), program, o.Storage); err != nil {
 			t.Fatalf("registrytest: %v", err)
@@ -140,23 +144,17 @@ func Start(t testing.TB, o Options) *Server {
 	var tokenHost string
 	if o.Auth == TokenAuth {
 		ts, err := newTokenServer(ca, o.TokenLifetime)
-		if err != nil {
-			t.Fatalf("registrytest: %v", err)
-		}
-		tokenHost = s.serve(ca, ts).host()
+		fail.On(t, err)
+		tokenHost = s.serve(ca, ts).Listener.Addr().String()
 		settings.realm = s.url(tokenHost) + "/token"
 		settings.tokenRoots = filepath.Join(settings.dir, "token-roots.pem")
-		if err := os.WriteFile(settings.tokenRoots, ca.pem, 0o600); err != nil {
-			t.Fatalf("registrytest: %v", err)
-		}
+		fail.On(t, os.WriteFile(settings.tokenRoots, ca.pem, 0o600))
 	}
 	if s.process, err = newProcess(settings); err != nil {
 		t.Fatalf("registrytest: %v", err)
 	}
 	if o.Storage != "" {
-		if err := fillStorage(s.process.storage(), o.Storage, "", true); err != nil {
-			t.Fatalf("registrytest: filling the registry: %v", err)
-		}
+		fail.On(t, fillStorage(s.process.storage(), o.Storage, "", true))
 	}
 	t.Cleanup(func() {
 		s.process.close()
@@ -164,9 +162,7 @@ func Start(t testing.TB, o Options) *Server {
 			t.Logf("the end of the registry's log:\n%s", s.process.logTail())
 		}
 	})
-	if err := s.process.start(t.Context()); err != nil {
-		t.Fatalf("registrytest: %v", err)
-	}
+	fail.On(t, s.process.start(t.Context()))
 	s.begin(ca, s.process.proxy(""))
 	s.writeCertDir(ca, s.Host, tokenHost)
 	s.writeAuthFile()
@@ -192,9 +188,7 @@ func prepare(t testing.TB, o Options) (*Server, *authority) {
 		return s, nil
 	}
 	ca, err := newAuthority()
-	if err != nil {
-		t.Fatalf("registrytest: %v", err)
-	}
+	fail.On(t, err)
 	if o.TLS {
 		s.tls = &tls.Config{RootCAs: ca.pool(), MinVersion: tls.VersionTLS12}
 	}
@@ -219,13 +213,9 @@ func (s *Server) writeCertDir(ca *authority, hosts ...string) {
 			continue
 		}
 		dir := filepath.Join(s.CertDir, h)
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			s.t.Fatalf("registrytest: %v", err)
-		}
+		fail.On(s.t, os.Mkdir(dir, 0o700))
 		s.CAFile = filepath.Join(s.CertDir, hosts[0], "ca.crt")
-		if err := os.WriteFile(filepath.Join(dir, "ca.crt"), ca.pem, 0o600); err != nil {
-			s.t.Fatalf("registrytest: %v", err)
-		}
+		fail.On(s.t, os.WriteFile(filepath.Join(dir, "ca.crt"), ca.pem, 0o600))
 	}
 }
 
@@ -240,11 +230,7 @@ func (s *Server) writeAuthFile() {
 	text, err := json.Marshal(map[string]map[string]entry{"auths": {
 		s.Host: {Auth: base64.StdEncoding.EncodeToString([]byte(s.Username + ":" + s.Password))},
 	}})
-	if err != nil {
-		s.t.Fatalf("registrytest: %v", err)
-	}
+	fail.On(s.t, err)
 	s.AuthFile = filepath.Join(s.t.TempDir(), "auth.json")
-	if err := os.WriteFile(s.AuthFile, text, 0o600); err != nil {
-		s.t.Fatalf("registrytest: %v", err)
-	}
+	fail.On(s.t, os.WriteFile(s.AuthFile, text, 0o600))
 }

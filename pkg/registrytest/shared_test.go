@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -22,13 +20,11 @@ func TestSharedProcess(t *testing.T) {
 		t.Fatalf("namespaces %q and %q in one process: %t", one.namespace, other.namespace, one.process == other.process)
 	}
 	for _, name := range []string{"org/app", "org/tool"} {
-		if _, err := one.Client().Push(t.Context(), name, "v1", img); err != nil {
-			t.Fatal(err)
-		}
+		_, err := one.Client().Push(t.Context(), name, "v1", img)
+		fail.On(t, err)
 	}
-	if _, err := other.Client().Push(t.Context(), "team/app", "v2", img); err != nil {
-		t.Fatal(err)
-	}
+	_, err = other.Client().Push(t.Context(), "team/app", "v2", img)
+	fail.On(t, err)
 	get := func(s *Server, path string) (int, string) {
 		t.Helper()
 		resp, err := http.Get(s.URL() + path)
@@ -45,9 +41,7 @@ func TestSharedProcess(t *testing.T) {
 		var list struct{ Repositories []string }
 		_, text := get(s, "/v2/_catalog?n=100")
 		fail.On(t, json.Unmarshal([]byte(text), &list))
-		if diff := cmp.Diff(want, list.Repositories); diff != "" {
-			t.Errorf("repositories (-want +got):\n%s", diff)
-		}
+		fail.Diff(t, want, list.Repositories)
 		stored, err := s.Repositories(".")
 		if err != nil || len(stored) != len(want) || stored[0].Name != want[0] {
 			t.Errorf("stored: %+v, %v", stored, err)

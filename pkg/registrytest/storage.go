@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // Keep copies the content of a registry started with Options.Alone into a new folder, which other
@@ -35,9 +37,7 @@ func newFolder() (string, error) { return os.MkdirTemp(memoryFolder(), "gantry-r
 func TempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := newFolder()
-	if err != nil {
-		t.Fatalf("registrytest: %v", err)
-	}
+	fail.On(t, err)
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Errorf("registrytest: %v", err)

@@ -42,9 +42,8 @@ func TestOnRetry(t *testing.T) {
 	}, func(t *testing.T, c *Client) {
 		start = time.Now()
 		_, desc := blobOf(10)
-		if _, err := c.BlobExists(t.Context(), repo, desc); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.BlobExists(t.Context(), repo, desc)
+		fail.On(t, err)
 		op := "looking for the blob " + desc.Digest.String()
 		want := []told{
 			{repo.Host, op, 2, time.Second, 503, 0},
@@ -83,9 +82,7 @@ func TestGoneHostIsWaitedForOnce(t *testing.T) {
 			}
 		}
 		away = false
-		if err := ask(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, ask())
 		transport.CloseIdleConnections()
 		away, retries = true, 0
 		if err := ask(); err == nil || retries != 3 {
@@ -182,9 +179,8 @@ func getGraph(t *testing.T, c *Client) error {
 func TestRestartedRegistryIsWaitedFor(t *testing.T) {
 	_, desc := blobOf(10)
 	inBubble(t, Options{}, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, c *Client) {
-		if _, err := c.BlobExists(t.Context(), repo, desc); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.BlobExists(t.Context(), repo, desc)
+		fail.On(t, err)
 		transport := c.peers[peerKey{hostKey: hostKey{repo.Host, false}}].transport
 		dial, back := transport.DialContext, time.Now().Add(40*time.Second)
 		transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -111,9 +109,7 @@ func TestTokens(t *testing.T) {
 					}
 				}
 			}
-			if diff := cmp.Diff(tc.asked, a.asked); diff != "" {
-				t.Errorf("tokens: %s", diff)
-			}
+			fail.Diff(t, tc.asked, a.asked)
 		})
 	}
 }
@@ -165,9 +161,7 @@ func TestBasic(t *testing.T) {
 	if !errors.Is(err, remote.ErrUnauthorized) || strings.Contains(advice.Text(err), "wr0ng") || strings.Contains(advice.Text(err), "sig=") {
 		t.Errorf("got %v", err)
 	}
-	if n := bad.Stats().Requests["GET manifest"]; n != 1 {
-		t.Errorf("a wrong password was sent %d times", n)
-	}
+	fail.Diff(t, int64(1), bad.Stats().Requests["GET manifest"])
 	_, _, err = newClient(t, remote.Options{Side: remote.Destination}).Manifest(t.Context(), ref)
 	if err == nil || !strings.Contains(advice.Text(err), "gantry registry login "+ref.Host) || !strings.Contains(advice.Text(err), "Options.Destination.AuthFile") {
 		t.Errorf("without credentials the hint is missing: %v", err)
@@ -248,7 +242,7 @@ func throughTLS(t *testing.T, f http.HandlerFunc) func(*http.Request) (*url.URL,
 	inner.Listener = conns
 	inner.StartTLS()
 	t.Cleanup(inner.Close)
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodConnect {
 			f(w, r)
 			return
@@ -260,8 +254,7 @@ func throughTLS(t *testing.T, f http.HandlerFunc) func(*http.Request) (*url.URL,
 		}
 		_, _ = fmt.Fprint(conn, "HTTP/1.1 200 OK\r\n\r\n")
 		conns.hand(conn)
-	}))
-	t.Cleanup(proxy.Close)
+	})
 	u, err := url.Parse(proxy.URL)
 	fail.On(t, err)
 	return http.ProxyURL(u)
@@ -292,9 +285,7 @@ func TestRedirectsDropAuthorization(t *testing.T) {
 	})
 	r, err := c.Blob(t.Context(), mustParse(t, "registry.example/a"), describe(blob), 0)
 	fail.On(t, err)
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, r.Close())
 	want := map[string]string{
 		"registry.example/v2/": "",
 		"registry.example/v2/a/blobs/" + describe(blob).Digest.String(): "Basic dTpw",

@@ -3,7 +3,6 @@ package remote_test
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,9 +15,8 @@ import (
 func TestCall(t *testing.T) {
 	t.Parallel()
 	var requests, elsewhere atomic.Int32
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
-	t.Cleanup(other.Close)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	other := serve(t, func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) })
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		n := requests.Add(1)
 		body, err := io.ReadAll(r.Body)
 		if err != nil || string(body) != "{}" || r.Header.Get("Authorization") != "Bearer s3cr3t" {
@@ -36,8 +34,7 @@ func TestCall(t *testing.T) {
 			w.WriteHeader(http.StatusConflict)
 			_, _ = io.WriteString(w, "exists") // as above
 		}
-	}))
-	t.Cleanup(server.Close)
+	})
 	client, err := remote.New(remote.Options{Side: remote.Destination, Retry: remote.Retry{Times: 1, Delay: time.Millisecond}})
 	fail.On(t, err)
 	t.Cleanup(client.Close)

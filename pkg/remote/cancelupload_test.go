@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -64,9 +63,7 @@ func TestRunEndsWhereUploadsBegin(t *testing.T) {
 				<-time.After(time.Minute) // for what might still go out
 				mu.Lock()
 				defer mu.Unlock()
-				if !slices.Equal(seen, tc.want) {
-					t.Errorf("the registry saw %v, want %v", seen, tc.want)
-				}
+				fail.Diff(t, tc.want, seen)
 			})
 		})
 	}
@@ -132,17 +129,14 @@ func TestRefusedUploadLeavesNoSession(t *testing.T) {
 			w.WriteHeader(http.StatusNoContent)
 		}
 	}, func(t *testing.T, c *Client) {
-		if _, err := c.PushBlob(t.Context(), repo, desc, nil, open(blob)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.PushBlob(t.Context(), repo, desc, nil, open(blob))
+		fail.On(t, err)
 		for location, left := range sessions {
 			if left {
 				t.Errorf("%s stays open", location)
 			}
 		}
-		if len(sessions) != 4 {
-			t.Errorf("%d sessions, want one for each attempt", len(sessions))
-		}
+		fail.Diff(t, 4, len(sessions))
 	})
 }
 

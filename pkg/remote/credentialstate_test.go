@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
@@ -19,19 +20,17 @@ func TestWrongPasswordIsSentOnce(t *testing.T) {
 	for _, scheme := range []string{"basic", "token"} {
 		t.Run(scheme, func(t *testing.T) {
 			var shown atomic.Int64
-			s := startRegistry(t, func(http.Handler) http.Handler {
-				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if _, _, ok := r.BasicAuth(); ok {
-						shown.Add(1)
-					}
-					switch scheme {
-					case "basic":
-						w.Header().Set("WWW-Authenticate", `Basic realm="here"`)
-					default:
-						w.Header().Set("WWW-Authenticate", fmt.Sprintf("Bearer realm=%q", "http://"+r.Host+"/token"))
-					}
-					w.WriteHeader(http.StatusUnauthorized)
-				})
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if _, _, ok := r.BasicAuth(); ok {
+					shown.Add(1)
+				}
+				switch scheme {
+				case "basic":
+					w.Header().Set("WWW-Authenticate", `Basic realm="here"`)
+				default:
+					w.Header().Set("WWW-Authenticate", fmt.Sprintf("Bearer realm=%q", "http://"+r.Host+"/token"))
+				}
+				w.WriteHeader(http.StatusUnauthorized)
 			})
 			c := newClient(t, remote.Options{Side: remote.Destination, Keychain: keys{Username: "me", Password: "wrong"}})
 			var wg sync.WaitGroup
@@ -45,9 +44,7 @@ func TestWrongPasswordIsSentOnce(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if n := shown.Load(); n != 1 {
-				t.Errorf("the password was shown %d times", n)
-			}
+			fail.Diff(t, int64(1), shown.Load())
 		})
 	}
 }
@@ -70,24 +67,22 @@ func TestDenied(t *testing.T) {
 		"401, anonymously":             {first: 200, answer: 401},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := startRegistry(t, func(http.Handler) http.Handler {
-				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					answer := http.StatusUnauthorized
-					_, _, shown := r.BasicAuth()
-					switch {
-					case strings.Contains(r.URL.Path, "/first/"):
-						answer = tc.first
-					case strings.Contains(r.URL.Path, "/second/"):
-						answer = tc.answer
-					}
-					if !shown && tc.cred.Username != "" {
-						answer = http.StatusUnauthorized
-					}
-					if answer == http.StatusUnauthorized {
-						w.Header().Set("WWW-Authenticate", `Basic realm="here"`)
-					}
-					w.WriteHeader(answer)
-				})
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				answer := http.StatusUnauthorized
+				_, _, shown := r.BasicAuth()
+				switch {
+				case strings.Contains(r.URL.Path, "/first/"):
+					answer = tc.first
+				case strings.Contains(r.URL.Path, "/second/"):
+					answer = tc.answer
+				}
+				if !shown && tc.cred.Username != "" {
+					answer = http.StatusUnauthorized
+				}
+				if answer == http.StatusUnauthorized {
+					w.Header().Set("WWW-Authenticate", `Basic realm="here"`)
+				}
+				w.WriteHeader(answer)
 			})
 			c := newClient(t, remote.Options{Side: remote.Destination, Keychain: keys(tc.cred)})
 			_, _, _ = c.ManifestExists(t.Context(), repoAt(s, "first").WithTag("v1")) // whatever it says

@@ -117,9 +117,7 @@ func TestTokenExpiresInDownloads(t *testing.T) {
 	if read := c.Stats().BytesRead; read >= n*mib+first { // with the tokens
 		t.Errorf("%d bytes were read for %d", read, n*mib)
 	}
-	if len(i.asked) != 2 {
-		t.Errorf("%d tokens, want 2", len(i.asked))
-	}
+	fail.Diff(t, 2, len(i.asked))
 }
 
 // A run needs one token for each action in a repository, including mounts from others.
@@ -178,9 +176,7 @@ func TestAllTokensExpire(t *testing.T) {
 		wg.Go(func() { push(20+n, []string{"org/a", "org/b", "org/c"}[n%3]) })
 	}
 	wg.Wait()
-	if n := c.Stats().Retries; n != 0 {
-		t.Errorf("%d retries", n)
-	}
+	fail.Diff(t, int64(0), c.Stats().Retries)
 }
 
 // A generation protects a registry with tokens that all become invalid in the next one.

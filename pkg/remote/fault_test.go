@@ -142,9 +142,8 @@ func seed(t *testing.T, s *httptest.Server, blob, manifest []byte) {
 	t.Helper()
 	c := newClient(t, remote.Options{Side: remote.Destination})
 	repo := repoAt(s, "org/name")
-	if _, err := c.PushBlob(t.Context(), repo, describe(blob), nil, opener(blob)); err != nil {
-		t.Fatal(err)
-	}
+	_, err := c.PushBlob(t.Context(), repo, describe(blob), nil, opener(blob))
+	fail.On(t, err)
 	fail.On(t, c.PushManifest(t.Context(), repo.WithTag("v1"), "application/vnd.oci.image.manifest.v1+json", manifest))
 }
 
@@ -238,9 +237,7 @@ func TestRetries(t *testing.T) {
 			f.mu.Lock()
 			seen := f.seen
 			f.mu.Unlock()
-			if seen != tc.seen {
-				t.Errorf("the registry saw %d requests, want %d", seen, tc.seen)
-			}
+			fail.Diff(t, tc.seen, seen)
 			if diff := cmp.Diff(tc.waits, waits); diff != "" && tc.waits != nil {
 				t.Errorf("waits: %s", diff)
 			}
@@ -250,9 +247,7 @@ func TestRetries(t *testing.T) {
 					t.Errorf("wait %d is %s, want half of %s to all of it", i, d, most)
 				}
 			}
-			if want := int64(len(waits)); c.Stats().Retries != want {
-				t.Errorf("Stats().Retries = %d after %d waits", c.Stats().Retries, want)
-			}
+			fail.Diff(t, int64(len(waits)), c.Stats().Retries)
 		})
 	}
 }
@@ -285,66 +280,5 @@ func TestWrongBlobIsNeverWhole(t *testing.T) {
 	}
 	if n, err := io.ReadFull(r, make([]byte, len(blob))); err == nil || n == len(blob) {
 		t.Errorf("ReadFull gave %d bytes, %v", n, err)
-	}
-}
-
-func TestBackoffGrows(t *testing.T) {
-	f := &faults{method: http.MethodGet, part: "/manifests/"}
-	s := startRegistry(t, f.wrap)
-	f.answers = repeat(20, status(500))
-	clock := newClock()
-	c := newClient(t, remote.Options{Clock: clock, Retry: remote.Retry{Times: 9}})
-	if _, _, err := c.Manifest(t.Context(), repoAt(s, "a").WithTag("t")); err == nil {
-		t.Fatal("no error")
-	}
-	if len(clock.waits) != 9 {
-		t.Fatalf("%d waits, want 9", len(clock.waits))
-	}
-	for i, d := range clock.waits {
-		most := min(500*time.Millisecond<<i, 30*time.Second)
-		if d < most/2 || d > most {
-			t.Errorf("wait %d is %s, want %s to %s", i, d, most/2, most)
-		}
-	}
-}
-
-func TestFixedDelayAndNoRetry(t *testing.T) {
-	for _, tc := range []struct {
-		retry remote.Retry
-		waits []time.Duration
-	}{
-		{remote.Retry{Times: -1}, nil},
-		{remote.Retry{Times: 2, Delay: time.Second}, []time.Duration{time.Second, time.Second}},
-	} {
-		f := &faults{method: http.MethodGet, part: "/manifests/"}
-		s := startRegistry(t, f.wrap)
-		f.answers = repeat(20, status(500))
-		clock := newClock()
-		c := newClient(t, remote.Options{Clock: clock, Retry: tc.retry})
-		if _, _, err := c.Manifest(t.Context(), repoAt(s, "a").WithTag("t")); err == nil {
-			t.Fatal("no error")
-		}
-		if diff := cmp.Diff(tc.waits, clock.waits); diff != "" {
-			t.Errorf("%+v: %s", tc.retry, diff)
-		}
-	}
-}
-
-func TestWaitEndsWithTheContext(t *testing.T) {
-	f := &faults{method: http.MethodGet, part: "/manifests/"}
-	s := startRegistry(t, f.wrap)
-	ctx, cancel := context.WithCancel(t.Context())
-	f.answers = repeat(20, func(w http.ResponseWriter, r *http.Request) {
-		status(503, "Retry-After", "299")(w, r)
-		cancel()
-	})
-	c := newClient(t, remote.Options{}) // the system's clock: this would take five minutes
-	start := time.Now()
-	_, _, err := c.Manifest(ctx, repoAt(s, "a").WithTag("t"))
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("want context.Canceled, got %v", err)
-	}
-	if time.Since(start) > 30*time.Second {
-		t.Error("the wait did not end with the context")
 	}
 }

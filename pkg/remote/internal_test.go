@@ -31,12 +31,8 @@ func TestChallenges(t *testing.T) {
 			t.Errorf("%q: %s", in, diff)
 		}
 	}
-	if got := bestChallenge([]string{`Basic realm="x"`, `Bearer realm="https://a.io/t"`}); got.scheme != "bearer" {
-		t.Errorf("%q goes before Bearer", got.scheme)
-	}
-	if got := bestChallenge([]string{`Bearer service="no realm"`, `Basic realm="x"`}); got.scheme != "basic" {
-		t.Errorf("%q goes before Basic", got.scheme)
-	}
+	fail.Diff(t, "bearer", bestChallenge([]string{`Basic realm="x"`, `Bearer realm="https://a.io/t"`}).scheme)
+	fail.Diff(t, "basic", bestChallenge([]string{`Bearer service="no realm"`, `Basic realm="x"`}).scheme)
 }
 
 // Parsed challenges can be written and parsed again, and the parser ends.

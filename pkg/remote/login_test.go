@@ -10,9 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
@@ -58,9 +57,7 @@ func TestLogin(t *testing.T) {
 	}
 	// A login requests a token without a scope.
 	want := []string{"GET|me|the service"}
-	if diff := cmp.Diff(want, tokens.asked); diff != "" {
-		t.Errorf("tokens that were requested: %s", diff)
-	}
+	fail.Diff(t, want, tokens.asked)
 }
 
 func basicOnly(password string) http.Handler {
@@ -121,11 +118,10 @@ func TestCheckAccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var requests atomic.Int64
-			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				requests.Add(1)
 				tc.registry.ServeHTTP(w, r)
-			}))
-			t.Cleanup(s.Close)
+			})
 			c := newClient(t, remote.Options{Side: remote.Destination, Keychain: keys(tc.cred), PlainHTTP: true})
 			ref := reference.Reference{Host: strings.TrimPrefix(s.URL, "http://"), Path: "ocp"}
 			ended, cancel := context.WithCancel(t.Context())
@@ -134,13 +130,9 @@ func TestCheckAccess(t *testing.T) {
 				t.Errorf("after the run has ended: %v, %d requests", err, requests.Load())
 			}
 			err := c.CheckAccess(t.Context(), ref, false)
-			if n := requests.Load(); n != tc.requests {
-				t.Errorf("%d requests, want %d", n, tc.requests)
-			}
+			fail.Diff(t, tc.requests, requests.Load())
 			if !tc.refused {
-				if err != nil {
-					t.Error(err)
-				}
+				fail.On(t, err)
 				return
 			}
 			text := advice.Text(err)

@@ -30,13 +30,11 @@ func TestRefusedMediaTypes(t *testing.T) {
 		{404, "NAME_UNKNOWN", oci, other},
 		{413, "", oci, other},
 	} {
-		s := startRegistry(t, func(http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method == http.MethodPut {
-					w.WriteHeader(tc.status)
-					_, _ = io.WriteString(w, `{"errors":[{"code":"`+tc.code+`","message":"refused"}]}`)
-				}
-			})
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut {
+				w.WriteHeader(tc.status)
+				_, _ = io.WriteString(w, `{"errors":[{"code":"`+tc.code+`","message":"refused"}]}`)
+			}
 		})
 		c := newClient(t, remote.Options{Side: remote.Destination, Clock: newClock()})
 		err := c.PushManifest(t.Context(), repoAt(s, "a").WithTag("v1"), tc.mediaType, raw)

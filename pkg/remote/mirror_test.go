@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/remote/registries"
@@ -63,12 +61,9 @@ location = "%s"
 			t.Error(err)
 		}
 	}
-	if _, _, err := c.Manifest(t.Context(), ref.WithDigest(desc.Digest)); err != nil {
-		t.Error(err)
-	}
-	if diff := cmp.Diff([]int{1, 5}, []int{count(none), count(full)}); diff != "" {
-		t.Errorf("what has a digest is sought where the repository was found: %s", diff)
-	}
+	_, _, err = c.Manifest(t.Context(), ref.WithDigest(desc.Digest))
+	fail.On(t, err)
+	fail.Diff(t, []int{1, 5}, []int{count(none), count(full)})
 	// A tag is requested from the mirrors in the order of the file.
 	if _, _, err := c.Manifest(t.Context(), ref); err != nil || count(none) != 2 {
 		t.Errorf("the empty mirror saw %d requests, %v", count(none), err)
@@ -89,9 +84,8 @@ func TestDestinationIgnoresLocations(t *testing.T) {
 	conf := loadConf(t, fmt.Sprintf("[[registry]]\nprefix = %q\nlocation = \"nowhere.example\"\n[[registry]]\nlocation = \"closed.example\"\nblocked = true\n", host))
 	c := newClient(t, remote.Options{Side: remote.Destination, Registries: conf})
 	blob := []byte("{}")
-	if _, err := c.PushBlob(t.Context(), repoAt(s, "a"), describe(blob), nil, opener(blob)); err != nil {
-		t.Error(err)
-	}
+	_, err := c.PushBlob(t.Context(), repoAt(s, "a"), describe(blob), nil, opener(blob))
+	fail.On(t, err)
 	if ok, err := c.BlobExists(t.Context(), repoAt(s, "a"), describe(blob)); !ok || err != nil {
 		t.Error(ok, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -29,14 +28,13 @@ func TestMustCreate(t *testing.T) {
 		{http.StatusUnauthorized, "UNAUTHORIZED", "project org not found", "create the project org at", remote.ErrDenied},
 		{http.StatusUnauthorized, "UNAUTHORIZED", "authentication required", "gantry registry login", remote.ErrUnauthorized},
 	} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodGet {
 				return
 			}
 			w.WriteHeader(tc.status)
 			fmt.Fprintf(w, `{"errors":[{"code":%q,"message":%q}]}`, tc.code, tc.message)
-		}))
-		t.Cleanup(s.Close)
+		})
 		c := newClient(t, remote.Options{Side: remote.Destination, PlainHTTP: true})
 		ref := reference.Reference{Host: strings.TrimPrefix(s.URL, "http://"), Path: "org/a", Tag: "v1"}
 		err := c.PushManifest(t.Context(), ref, "application/vnd.oci.image.manifest.v1+json", []byte("{}"))
@@ -58,7 +56,7 @@ func TestMustCreateKeepsCredential(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 			fmt.Fprint(w, `{"errors":[{"code":"UNSUPPORTED","message":"The operation is unsupported."}]}`)
 		}
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			missing := strings.Contains(r.URL.String(), "missing")
 			switch {
 			case r.URL.Path == "/token" && missing:
@@ -73,8 +71,7 @@ func TestMustCreateKeepsCredential(t *testing.T) {
 			default:
 				w.WriteHeader(http.StatusCreated)
 			}
-		}))
-		t.Cleanup(s.Close)
+		})
 		c := newClient(t, remote.Options{Side: remote.Destination, PlainHTTP: true, Keychain: keys{Username: "me", Password: "pw"}})
 		push := func(path string) error {
 			ref := reference.Reference{Host: strings.TrimPrefix(s.URL, "http://"), Path: path, Tag: "v1"}

@@ -7,8 +7,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -79,9 +78,7 @@ func TestDownloadContinues(t *testing.T) {
 			if tc.whole {
 				want = append(want, "")
 			}
-			if diff := cmp.Diff(want, ranges); diff != "" {
-				t.Errorf("ranges that were requested: %s", diff)
-			}
+			fail.Diff(t, want, ranges)
 			if n := int(c.Stats().BytesRead); tc.read > 0 && n != tc.read {
 				t.Errorf("%d bytes were read, want %d", n, tc.read)
 			}

@@ -114,9 +114,7 @@ func TestReferrers(t *testing.T) {
 					t.Errorf("%v, want %v", err, tc.err)
 				}
 			}
-			if requests != tc.requests {
-				t.Errorf("%d requests, want %d", requests, tc.requests)
-			}
+			fail.Diff(t, tc.requests, requests)
 		})
 	}
 }
@@ -236,12 +234,9 @@ func TestListReferrers(t *testing.T) {
 	}
 	// The same again changes nothing.
 	s.ResetLog()
-	if _, err := pushReferrer(t, c, s, subject, "text1"); err != nil {
-		t.Error(err)
-	}
-	if puts := s.Requests()["PUT manifest"]; puts != 1 {
-		t.Errorf("%d manifests were pushed", puts)
-	}
+	_, err = pushReferrer(t, c, s, subject, "text1")
+	fail.On(t, err)
+	fail.Diff(t, 1, s.Requests()["PUT manifest"])
 }
 
 // TestListReferrersBesideOthers lets another program replace the list between reading and writing, and

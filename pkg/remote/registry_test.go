@@ -35,6 +35,14 @@ func startRegistry(t testing.TB, wrap func(http.Handler) http.Handler) *httptest
 	return s
 }
 
+// serve serves HTTP with a function.
+func serve(t testing.TB, f http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(f)
+	t.Cleanup(s.Close)
+	return s
+}
+
 func newClient(t testing.TB, o remote.Options) *remote.Client {
 	t.Helper()
 	if o.CertDirs == nil {
@@ -133,7 +141,5 @@ func TestRoundTrip(t *testing.T) {
 	}
 	// Pings: one with TLS, which a server of plain http does not understand.
 	wantRequests["GET ping"]++
-	if diff := cmp.Diff(wantRequests, c.Stats().Requests); diff != "" {
-		t.Errorf("Stats().Requests: %s", diff)
-	}
+	fail.Diff(t, wantRequests, c.Stats().Requests)
 }

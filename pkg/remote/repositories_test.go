@@ -16,19 +16,17 @@ func TestRepositories(t *testing.T) {
 	var status int
 	var body, link, query string
 	requests := 0
-	s := startRegistry(t, func(http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != "/v2/_catalog" {
-				return
-			}
-			requests++
-			query = r.URL.RawQuery
-			if link != "" {
-				w.Header().Set("Link", link)
-			}
-			w.WriteHeader(status)
-			_, _ = fmt.Fprint(w, body)
-		})
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v2/_catalog" {
+			return
+		}
+		requests++
+		query = r.URL.RawQuery
+		if link != "" {
+			w.Header().Set("Link", link)
+		}
+		w.WriteHeader(status)
+		_, _ = fmt.Fprint(w, body)
 	})
 	c := newClient(t, remote.Options{})
 	for name, tc := range map[string]struct {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -26,9 +27,8 @@ func TestRequestLog(t *testing.T) {
 		c := newClient(t, remote.Options{Side: remote.Destination, Log: slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: level}))})
 		requests.Store(0)
 		blob := []byte("content " + level.String())
-		if _, err := c.PushBlob(t.Context(), repoAt(s, "team/app"), describe(blob), nil, opener(blob)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.PushBlob(t.Context(), repoAt(s, "team/app"), describe(blob), nil, opener(blob))
+		fail.On(t, err)
 		lines := strings.Count(text.String(), "msg=request ")
 		if want := int(requests.Load()); logs && lines != want || !logs && lines != 0 || want < 2 {
 			t.Errorf("level %s: %d of %d requests are logged:\n%s", level, lines, want, &text)

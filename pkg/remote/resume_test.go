@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
@@ -183,15 +181,11 @@ func TestUploadContinues(t *testing.T) {
 			u.mu.Lock()
 			defer u.mu.Unlock()
 			fail.Diff(t, tc.log, u.log)
-			if diff := cmp.Diff(tc.opened, opened); diff != "" {
-				t.Errorf("the source was opened at: %s", diff)
-			}
+			fail.Diff(t, tc.opened, opened)
 			if !bytes.Equal(u.blobs[describe(blob).Digest.String()], blob) {
 				t.Error("the registry has another blob")
 			}
-			if want := max(tc.took, len(blob)); u.took != want {
-				t.Errorf("the registry took in %d bytes, want %d", u.took, want)
-			}
+			fail.Diff(t, max(tc.took, len(blob)), u.took)
 			if len(u.sessions) > 0 {
 				t.Errorf("%d sessions stay open", len(u.sessions))
 			}
@@ -233,9 +227,7 @@ func TestUploadGivesUp(t *testing.T) {
 			t.Errorf("the error is not one of the network: %v", err)
 		}
 		// The first MiB makes the attempts count anew.
-		if n := u.seen["PATCH"]; n != 5 {
-			t.Errorf("%d attempts, want 5", n)
-		}
+		fail.Diff(t, 5, u.seen["PATCH"])
 		u.mu.Lock()
 		if len(u.sessions) > 0 {
 			t.Errorf("%d sessions stay open after %v", len(u.sessions), u.log)

@@ -43,9 +43,7 @@ func TestSilentRegistry(t *testing.T) {
 		}
 		talks.Store(true)
 		<-time.After(time.Minute)
-		if err := exists(); err != nil {
-			t.Errorf("when it responds: %v", err)
-		}
+		fail.On(t, exists())
 	})
 }
 

@@ -78,9 +78,7 @@ func TestResumedUploadComparesItsSource(t *testing.T) {
 			}
 			u.mu.Lock()
 			defer u.mu.Unlock()
-			if diff := cmp.Diff(tc.opened, opened); diff != "" {
-				t.Errorf("the source was opened at: %s", diff)
-			}
+			fail.Diff(t, tc.opened, opened)
 			if tc.fails {
 				if len(u.blobs) > 0 {
 					t.Error("wrong bytes stand under the digest")
@@ -109,9 +107,8 @@ func TestBlobReturnsItsHash(t *testing.T) {
 	for _, offset := range []int64{0, 1000} {
 		r, err := c.Blob(t.Context(), repoAt(s, "org/name"), describe(blob), offset)
 		fail.On(t, err)
-		if _, err := io.CopyN(io.Discard, r, 5000); err != nil {
-			t.Fatal(err)
-		}
+		_, err = io.CopyN(io.Discard, r, 5000)
+		fail.On(t, err)
 		_ = r.Close()
 		h, n := r.(interface{ Hashed() (hash.Hash, int64) }).Hashed()
 		if offset > 0 {
@@ -124,8 +121,6 @@ func TestBlobReturnsItsHash(t *testing.T) {
 			t.Fatalf("the hash is of %d bytes", n)
 		}
 		h.Write(blob[n:])
-		if got, want := fmt.Sprintf("%x", h.Sum(nil)), describe(blob).Digest.Encoded(); got != want {
-			t.Errorf("the hash continues to %s, want %s", got, want)
-		}
+		fail.Diff(t, describe(blob).Digest.Encoded(), fmt.Sprintf("%x", h.Sum(nil)))
 	}
 }

@@ -47,9 +47,8 @@ func TestHostStats(t *testing.T) {
 		}
 		wg.Wait()
 		<-time.After(time.Hour) // nothing is under way
-		if _, err := c.PushBlob(t.Context(), repo, desc, nil, open(blob)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.PushBlob(t.Context(), repo, desc, nil, open(blob))
+		fail.On(t, err)
 		want := []HostStats{{
 			Name: repo.Host, Requests: 5, BytesRead: 2000, BytesWritten: 1000,
 			Busy:    2 * time.Second,

@@ -15,17 +15,15 @@ import (
 // TestTagsAfter checks that pages of tags from a point on are requested until the caller has enough.
 func TestTagsAfter(t *testing.T) {
 	var queries []string
-	s := startRegistry(t, func(http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if !strings.HasSuffix(r.URL.Path, "/tags/list") {
-				return
-			}
-			queries = append(queries, r.URL.RawQuery)
-			if len(queries) < 3 {
-				w.Header().Set("Link", fmt.Sprintf(`<%s?n=1000&last=t%d>; rel="next"`, r.URL.Path, len(queries)))
-			}
-			_, _ = fmt.Fprintf(w, `{"tags":["t%d"]}`, len(queries))
-		})
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/tags/list") {
+			return
+		}
+		queries = append(queries, r.URL.RawQuery)
+		if len(queries) < 3 {
+			w.Header().Set("Link", fmt.Sprintf(`<%s?n=1000&last=t%d>; rel="next"`, r.URL.Path, len(queries)))
+		}
+		_, _ = fmt.Fprintf(w, `{"tags":["t%d"]}`, len(queries))
 	})
 	c := newClient(t, remote.Options{})
 	for limit, want := range map[int]string{1: "last=sha256-%26&n=1000", 2: "last=sha256-%26&n=1000 n=1000&last=t1", 9: "last=sha256-%26&n=1000 n=1000&last=t1 n=1000&last=t2"} {
@@ -42,23 +40,21 @@ func TestTagsAfter(t *testing.T) {
 }
 
 func TestTagPages(t *testing.T) {
-	s := startRegistry(t, func(http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.Contains(r.URL.Path, "/loop/") {
-				next := map[string]string{"": "b", "b": "c", "c": "b"}[r.URL.Query().Get("last")]
-				if strings.Contains(r.URL.Path, "/short/") {
-					next = ""
-				}
-				w.Header().Set("Link", "<"+r.URL.Path+"?n=1000&last="+next+`>; rel="next"`)
-				_, _ = fmt.Fprint(w, `{"tags":["a"]}`)
-				return
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/loop/") {
+			next := map[string]string{"": "b", "b": "c", "c": "b"}[r.URL.Query().Get("last")]
+			if strings.Contains(r.URL.Path, "/short/") {
+				next = ""
 			}
-			last, _ := strconv.Atoi(r.URL.Query().Get("last"))
-			if last < 4 {
-				w.Header().Set("Link", fmt.Sprintf(`</v2/a/tags/list?n=2&last=%d>; rel="next"`, last+2))
-			}
-			_, _ = fmt.Fprintf(w, `{"name":"a","tags":["t%d","t%d"]}`, last, last+1)
-		})
+			w.Header().Set("Link", "<"+r.URL.Path+"?n=1000&last="+next+`>; rel="next"`)
+			_, _ = fmt.Fprint(w, `{"tags":["a"]}`)
+			return
+		}
+		last, _ := strconv.Atoi(r.URL.Query().Get("last"))
+		if last < 4 {
+			w.Header().Set("Link", fmt.Sprintf(`</v2/a/tags/list?n=2&last=%d>; rel="next"`, last+2))
+		}
+		_, _ = fmt.Fprintf(w, `{"name":"a","tags":["t%d","t%d"]}`, last, last+1)
 	})
 	c := newClient(t, remote.Options{})
 	for limit, want := range map[int][]string{
@@ -82,19 +78,17 @@ func TestTagPages(t *testing.T) {
 func TestInventedTagPages(t *testing.T) {
 	requests := 0
 	many := `{"tags":["a"` + strings.Repeat(`,"a"`, 500_000) + `]}`
-	s := startRegistry(t, func(http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/v2/" {
-				return
-			}
-			requests++
-			w.Header().Set("Link", fmt.Sprintf(`<%s?n=1000&last=%d>; rel="next"`, r.URL.Path, requests))
-			if strings.Contains(r.URL.Path, "/many/") {
-				_, _ = fmt.Fprint(w, many)
-				return
-			}
-			_, _ = fmt.Fprintf(w, `{"tags":["t%d"]}`, requests)
-		})
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v2/" {
+			return
+		}
+		requests++
+		w.Header().Set("Link", fmt.Sprintf(`<%s?n=1000&last=%d>; rel="next"`, r.URL.Path, requests))
+		if strings.Contains(r.URL.Path, "/many/") {
+			_, _ = fmt.Fprint(w, many)
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"tags":["t%d"]}`, requests)
 	})
 	c := newClient(t, remote.Options{})
 	for path, want := range map[string]int{"many": 2, "few": 500} {

@@ -63,9 +63,7 @@ func inBubble(t *testing.T, o Options, h http.HandlerFunc, f func(t *testing.T, 
 		f(t, c)
 		c.Close()
 		close(l.done)
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, server.Close())
 	})
 }
 
@@ -131,9 +129,8 @@ func TestLimits(t *testing.T) {
 					t.Fatal(n, err)
 				}
 				_ = r.Close()
-				if _, err := c.PushBlob(t.Context(), repo, desc, nil, open(blob)); err != nil {
-					t.Fatal(err)
-				}
+				_, err = c.PushBlob(t.Context(), repo, desc, nil, open(blob))
+				fail.On(t, err)
 				if took := time.Since(start); took < tc.want || took > tc.want+10*time.Millisecond {
 					t.Errorf("took %s, want %s", took, tc.want)
 				}
@@ -241,9 +238,8 @@ func TestStalls(t *testing.T) {
 				at, err := c.destination(repo)
 				fail.On(t, err)
 				at.h.noPut = tc.empty
-				if _, err := c.PushBlob(t.Context(), repo, desc, nil, open(blob)); err != nil {
-					t.Fatal(err)
-				}
+				_, err = c.PushBlob(t.Context(), repo, desc, nil, open(blob))
+				fail.On(t, err)
 				if took := time.Since(start) - time.Second; took < tc.want || took > tc.want+gracePeriod {
 					t.Errorf("took %s and the delay, want %s", took, tc.want)
 				}

@@ -231,8 +231,7 @@ func TestUnreachable(t *testing.T) {
 	_ = l.Close()
 	refused := reference.Reference{Host: addr, Path: "a", Tag: "v1"}
 	proxy := func(status int) remote.Options {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
-		t.Cleanup(s.Close)
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 		return remote.Options{Proxy: http.ProxyURL(mustURL(t, s.URL))}
 	}
 	dead := mustURL(t, "http://user:s3cret@"+addr)
@@ -283,7 +282,7 @@ func TestUnreachable(t *testing.T) {
 
 // A server of plain http that is not on this machine is named, with the switch.
 func TestPlainHTTPWhereTLSIsExpected(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			return
@@ -292,8 +291,7 @@ func TestPlainHTTPWhereTLSIsExpected(t *testing.T) {
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
 		_, _ = io.CopyN(io.Discard, conn, 16)
 		_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
-	}))
-	t.Cleanup(s.Close)
+	})
 	c := newClient(t, remote.Options{Side: remote.Destination, Proxy: http.ProxyURL(mustURL(t, s.URL))})
 	_, _, err := c.Manifest(t.Context(), mustParse(t, "registry.example:5000/a:v1"))
 	if err == nil || !strings.Contains(advice.Text(err), "Options.Destination.PlainHTTP") {

@@ -154,9 +154,8 @@ func TestPatchIsRemembered(t *testing.T) {
 	s := startRegistry(t, func(http.Handler) http.Handler { return u })
 	c := newClient(t, remote.Options{Side: remote.Destination})
 	for _, b := range []string{"one", "two"} {
-		if _, err := c.PushBlob(t.Context(), repoAt(s, "a"), describe([]byte(b)), nil, opener([]byte(b))); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.PushBlob(t.Context(), repoAt(s, "a"), describe([]byte(b)), nil, opener([]byte(b)))
+		fail.On(t, err)
 	}
 	want := []string{"POST", "PUT", "DELETE", "POST", "PATCH", "PUT", "POST", "PATCH", "PUT"}
 	fail.Diff(t, want, u.log)
@@ -169,9 +168,8 @@ func TestLostSessionIsNoRefusal(t *testing.T) {
 	s := startRegistry(t, func(http.Handler) http.Handler { return u })
 	c := newClient(t, remote.Options{Side: remote.Destination})
 	for _, b := range []string{"one", "two"} {
-		if _, err := c.PushBlob(t.Context(), repoAt(s, "a"), describe([]byte(b)), nil, opener([]byte(b))); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.PushBlob(t.Context(), repoAt(s, "a"), describe([]byte(b)), nil, opener([]byte(b)))
+		fail.On(t, err)
 	}
 	fail.Diff(t, []string{"POST", "PUT", "DELETE", "POST", "PUT", "POST", "PUT"}, u.log)
 }
@@ -219,13 +217,11 @@ func TestPushBlobSourceFails(t *testing.T) {
 func TestPushManifestChecks(t *testing.T) {
 	raw := []byte(`{"schemaVersion":2}`)
 	other := describe([]byte("other")).Digest
-	s := startRegistry(t, func(http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodPut {
-				w.Header().Set("Docker-Content-Digest", other.String())
-				w.WriteHeader(http.StatusCreated)
-			}
-		})
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			w.Header().Set("Docker-Content-Digest", other.String())
+			w.WriteHeader(http.StatusCreated)
+		}
 	})
 	c := newClient(t, remote.Options{Side: remote.Destination})
 	repo := repoAt(s, "a")
@@ -236,9 +232,7 @@ func TestPushManifestChecks(t *testing.T) {
 	if err := c.PushManifest(t.Context(), repo.WithDigest(other), "m", raw); !errors.Is(err, remote.ErrMismatch) {
 		t.Errorf("bytes that are not those of the digest: %v", err)
 	}
-	if c.Stats().Requests["PUT manifest"] != before {
-		t.Error("bytes that are not those of the digest were sent")
-	}
+	fail.Diff(t, before, c.Stats().Requests["PUT manifest"])
 	if err := c.PushManifest(t.Context(), repo, "m", raw); err == nil {
 		t.Error("neither tag nor digest, and no error")
 	}
@@ -259,13 +253,11 @@ func TestPushManifestBlobUnknown(t *testing.T) {
 		{"MANIFEST_UNKNOWN", 404, remote.ErrBlobUnknown},
 		{"NAME_UNKNOWN", 404, remote.ErrNotFound},
 	} {
-		s := startRegistry(t, func(http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method == http.MethodPut {
-					w.WriteHeader(tc.status)
-					_, _ = io.WriteString(w, `{"errors":[{"code":"`+tc.code+`","message":"blob unknown to registry"}]}`)
-				}
-			})
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut {
+				w.WriteHeader(tc.status)
+				_, _ = io.WriteString(w, `{"errors":[{"code":"`+tc.code+`","message":"blob unknown to registry"}]}`)
+			}
 		})
 		c := newClient(t, remote.Options{Side: remote.Destination, Clock: newClock()})
 		err := c.PushManifest(t.Context(), repoAt(s, "a").WithTag("v1"), "m", raw)

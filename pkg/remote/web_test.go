@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -109,9 +108,7 @@ func TestGet(t *testing.T) {
 					}
 				}
 			}
-			if diff := cmp.Diff(map[string]int64{"GET web": int64(tc.seen)}, c.Stats().Requests); diff != "" {
-				t.Errorf("requests (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, map[string]int64{"GET web": int64(tc.seen)}, c.Stats().Requests)
 		})
 	}
 }
@@ -119,19 +116,14 @@ func TestGet(t *testing.T) {
 // What is sent: the address as it was given, and no credentials.
 func TestGetRequest(t *testing.T) {
 	var got *http.Request
-	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
-	t.Cleanup(s.Close)
+	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { got = r })
 	c := newClient(t, remote.Options{UserAgent: "gantry/1", Keychain: keys{Username: "u", Password: "p"}})
 	if body, err := c.Get(t.Context(), s.URL+"/a%2Fb/sha256=1?z=1&a=%20#part", "application/json", 100); err != nil || len(body) != 0 {
 		t.Fatal(body, err)
 	}
-	if want := "/a%2Fb/sha256=1?z=1&a=%20"; got.RequestURI != want {
-		t.Errorf("requested %s, want %s", got.RequestURI, want)
-	}
+	fail.Diff(t, "/a%2Fb/sha256=1?z=1&a=%20", got.RequestURI)
 	want := http.Header{"Accept": {"application/json"}, "User-Agent": {"gantry/1"}}
-	if diff := cmp.Diff(want, got.Header); diff != "" {
-		t.Errorf("header (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got.Header)
 	if _, err := c.Get(t.Context(), s.URL, "", 100); err != nil || got.RequestURI != "/" || got.Header.Get("Accept") != "" {
 		t.Errorf("requested %s with %v, %v", got.RequestURI, got.Header, err)
 	}
@@ -155,9 +147,7 @@ func TestGetAddress(t *testing.T) {
 			t.Errorf("%q: %v, want an error with %q", address, err, says)
 		}
 	}
-	if n := c.Stats().Requests["GET web"]; n != 0 {
-		t.Errorf("%d requests", n)
-	}
+	fail.Diff(t, int64(0), c.Stats().Requests["GET web"])
 }
 
 func TestGetTLS(t *testing.T) {

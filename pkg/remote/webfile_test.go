@@ -104,9 +104,7 @@ func TestWebFile(t *testing.T) {
 			case err != nil || string(got) != text[tc.offset:]:
 				t.Errorf("%q, %v", got, err)
 			}
-			if all := s.seen(); all != tc.requests {
-				t.Errorf("requests: %s, want %s", all, tc.requests)
-			}
+			fail.Diff(t, tc.requests, s.seen())
 		})
 	}
 }
@@ -134,7 +132,7 @@ func TestContinueWebFile(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tag, cut := tc.tag, false
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				if w.Header().Set("Last-Modified", tc.modified); tc.modified == "" {
 					w.Header().Del("Last-Modified")
 				}
@@ -154,8 +152,7 @@ func TestContinueWebFile(t *testing.T) {
 				}
 				modified, _ := http.ParseTime(tc.modified)
 				http.ServeContent(w, r, "", modified, strings.NewReader(text))
-			}))
-			t.Cleanup(server.Close)
+			})
 			c := newClient(t, remote.Options{Clock: newClock()})
 			body, err := c.WebFile(t.Context(), server.URL, desc, 0)
 			fail.On(t, err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestBaseOfAnother checks that a base is loaded again if the call that loads it is canceled, or expects another size,
@@ -76,9 +78,7 @@ func TestBaseOfAnother(t *testing.T) {
 				t.Fatalf("%v after %d loads", err, loads)
 			}
 			if err == nil {
-				if x.size != size {
-					t.Errorf("it has %d bytes", x.size)
-				}
+				fail.Diff(t, size, x.size)
 				b.release(x)
 			}
 			b.mu.Lock()

@@ -47,9 +47,8 @@ func jar(t testing.TB, entries ...entry) []byte {
 		}
 		part, err := w.CreateHeader(h)
 		fail.On(t, err)
-		if _, err := part.Write(e.content); err != nil {
-			t.Fatal(err)
-		}
+		_, err = part.Write(e.content)
+		fail.On(t, err)
 	}
 	fail.On(t, w.Close())
 	return b.Bytes()
@@ -106,9 +105,8 @@ func program(t testing.TB, wide bool, order bothOrders, sections ...entry) []byt
 		var z bytes.Buffer
 		w, err := zlib.NewWriterLevel(&z, flate.BestSpeed)
 		fail.On(t, err)
-		if _, err := w.Write(s.content); err != nil {
-			t.Fatal(err)
-		}
+		_, err = w.Write(s.content)
+		fail.On(t, err)
 		fail.On(t, w.Close())
 		add(s.name, 1, flags, append(b, z.Bytes()...))
 	}
@@ -135,9 +133,8 @@ func zipped(t testing.TB, level int, name string, content []byte) []byte {
 	w, err := gzip.NewWriterLevel(&b, level)
 	fail.On(t, err)
 	w.Name = name
-	if _, err := w.Write(content); err != nil {
-		t.Fatal(err)
-	}
+	_, err = w.Write(content)
+	fail.On(t, err)
 	fail.On(t, w.Close())
 	return b.Bytes()
 }

@@ -91,9 +91,8 @@ func TestView(t *testing.T) {
 		fail.On(t, err)
 		for rest := all; len(rest) > 0; {
 			n := min(len(rest), 1+r.IntN(8_000))
-			if _, err := w.Write(rest[:n]); err != nil {
-				t.Fatal(err)
-			}
+			_, err := w.Write(rest[:n])
+			fail.On(t, err)
 			rest = rest[n:]
 		}
 		if err := w.Close(); err != nil || !bytes.Equal(out.Bytes(), target) {

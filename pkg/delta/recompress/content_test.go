@@ -61,9 +61,8 @@ func tarOf(t *testing.T, r *rand.Rand, members int) []byte {
 		content := words(r, r.IntN(9000))
 		h := &tar.Header{Name: fmt.Sprintf("usr/share/doc/%d", i), Mode: 0o644, Size: int64(len(content)), ModTime: time.Unix(int64(i), 0)}
 		fail.On(t, w.WriteHeader(h))
-		if _, err := w.Write(content); err != nil {
-			t.Fatal(err)
-		}
+		_, err := w.Write(content)
+		fail.On(t, err)
 	}
 	fail.On(t, w.Close())
 	return b.Bytes()
@@ -78,9 +77,7 @@ func mustDetect(t *testing.T, blob, content []byte) *Recipe {
 		t.Fatalf("Detect: %v after %+v; %d bytes of content", err, report, len(content))
 	}
 	checkRecipe(t, found, blob, content)
-	if report.Compressor != found.Compressor() {
-		t.Errorf("the report names %q, the recipe %q", report.Compressor, found.Compressor())
-	}
+	fail.Diff(t, found.Compressor(), report.Compressor)
 	return found
 }
 

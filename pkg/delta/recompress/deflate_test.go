@@ -20,9 +20,8 @@ func deflated(t testing.TB, use candidate, content []byte) []byte {
 	fail.On(t, err)
 	var b bytes.Buffer
 	e.Reset(&b)
-	if _, err := e.Write(content); err != nil {
-		t.Fatal(err)
-	}
+	_, err = e.Write(content)
+	fail.On(t, err)
 	fail.On(t, e.Close())
 	return b.Bytes()
 }
@@ -57,9 +56,8 @@ func TestDeflate(t *testing.T) {
 			for range 2 { // the second time after Reset
 				out.Reset()
 				w.Reset(&out)
-				if _, err := io.Copy(w, bytes.NewReader(content)); err != nil {
-					t.Fatal(err)
-				}
+				_, err := io.Copy(w, bytes.NewReader(content))
+				fail.On(t, err)
 				if err := w.Close(); err != nil || !bytes.Equal(out.Bytes(), stream) {
 					t.Fatalf("%s: the stream differs, %v", use, err)
 				}

@@ -155,9 +155,8 @@ func TestNotReproducible(t *testing.T) {
 		var b bytes.Buffer
 		w := gzip.NewWriter(&b)
 		for _, p := range [][]byte{content[:5000], content[5000:9000], content[9000:]} {
-			if _, err := w.Write(p); err != nil {
-				t.Fatal(err)
-			}
+			_, err := w.Write(p)
+			fail.On(t, err)
 			fail.On(t, w.Flush())
 		}
 		w.Close()
@@ -189,9 +188,8 @@ func TestNotReproducible(t *testing.T) {
 func TestContentLimit(t *testing.T) {
 	t.Parallel()
 	blob := encode(t, must(t, "go-gzip"), 9, 0, gzipHeader(2), make([]byte, 10_000))
-	if _, err := detect(blob, DetectOptions{MaxContent: 10_000}); err != nil {
-		t.Error(err)
-	}
+	_, err := detect(blob, DetectOptions{MaxContent: 10_000})
+	fail.On(t, err)
 	if _, err := detect(blob, DetectOptions{MaxContent: 9_999}); !errors.Is(err, ErrNotReproducible) || !strings.Contains(err.Error(), "9999") {
 		t.Errorf("Detect returns %v", err)
 	}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -44,9 +42,7 @@ func TestFingerprints(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the output of compressors changed; read fingerprints.txt (-expected +now):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 }
 
 // TestKnownFingerprints checks that this build computes nothing, and that a build with another library or another

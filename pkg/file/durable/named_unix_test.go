@@ -102,18 +102,14 @@ func TestWriteIntoPipe(t *testing.T) {
 func TestWriteIntoDescriptor(t *testing.T) {
 	r, w, err := os.Pipe()
 	fail.On(t, err)
-	if err := errors.Join(WriteFile(fmt.Sprintf("/dev/fd/%d", w.Fd()), []byte("to the pipe")), w.Close()); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, errors.Join(WriteFile(fmt.Sprintf("/dev/fd/%d", w.Fd()), []byte("to the pipe")), w.Close()))
 	if got, err := io.ReadAll(r); err != nil || string(got) != "to the pipe" {
 		t.Errorf("read %q, %v", got, err)
 	}
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
 	fail.On(t, err)
 	defer file.Close()
-	if err := WriteFile(fmt.Sprintf("/dev/fd/%d", file.Fd()), []byte("to the file")); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, WriteFile(fmt.Sprintf("/dev/fd/%d", file.Fd()), []byte("to the file")))
 	if got, err := io.ReadAll(file); err != nil || string(got) != "to the file" {
 		t.Errorf("read %q, %v", got, err)
 	}
@@ -130,12 +126,9 @@ func TestWriteIntoStdout(t *testing.T) {
 	defer func() { os.Stdout = saved }()
 	_, err = file.WriteString("before, ")
 	fail.On(t, errors.Join(err, WriteFile(file.Name(), []byte("the plan"))))
-	if _, err := file.WriteString(", after"); err != nil {
-		t.Fatal(err)
-	}
-	if got := read(t, file.Name()); got != "before, the plan, after" {
-		t.Errorf("it has %q", got)
-	}
+	_, err = file.WriteString(", after")
+	fail.On(t, err)
+	fail.Diff(t, "before, the plan, after", read(t, file.Name()))
 }
 
 func TestResolve(t *testing.T) {

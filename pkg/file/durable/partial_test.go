@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -16,9 +14,8 @@ func begin(t *testing.T, f Folder, name, key, text string) {
 	t.Helper()
 	p, err := f.Partial(name, key, 0o644)
 	fail.On(t, err)
-	if _, err := p.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	_, err = p.Write([]byte(text))
+	fail.On(t, err)
 	fail.On(t, p.Keep())
 }
 
@@ -30,16 +27,13 @@ func TestPartialContinues(t *testing.T) {
 		t.Fatalf("%v, %d bytes", err, p.Size())
 	}
 	fail.On(t, p.Resume(3))
-	if _, err := p.Write([]byte("ged")); err != nil {
-		t.Fatal(err)
-	}
+	_, err = p.Write([]byte("ged"))
+	fail.On(t, err)
 	fail.On(t, p.Commit("sub/disk.iso"))
 	if got, err := fs.ReadFile(f.Root.FS(), "sub/disk.iso"); err != nil || string(got) != "begged" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if diff := cmp.Diff([]string{"sub/disk.iso"}, names(t, f)); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []string{"sub/disk.iso"}, names(t, f))
 }
 
 // TestPartialRemoves checks that what earlier runs left of other content is removed, and nothing else.
@@ -53,9 +47,7 @@ func TestPartialRemoves(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin(t, f, "disk", "2", "y")
-	if diff := cmp.Diff([]string{".disk.2.partial", ".disk.iso.1.partial"}, names(t, f)); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []string{".disk.2.partial", ".disk.iso.1.partial"}, names(t, f))
 	long := strings.Repeat("é", 125)
 	begin(t, f, long, "0123456789ab", "z")
 }
@@ -69,9 +61,7 @@ func TestPartialInUse(t *testing.T) {
 	}
 	other, err := f.Partial("disk", "2", 0o644)
 	fail.On(t, err)
-	if err := errors.Join(p.Discard(), other.Discard()); err != nil {
-		t.Errorf("a file that is in use was removed: %v", err)
-	}
+	fail.On(t, errors.Join(p.Discard(), other.Discard()))
 }
 
 // TestPartialIsNoLink checks that a symbolic link of the name is replaced, and not followed.

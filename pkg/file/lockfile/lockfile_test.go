@@ -78,13 +78,9 @@ func TestAcquireInTwoProcesses(t *testing.T) {
 	}
 	l, err := Acquire(root, "lock")
 	fail.On(t, err)
-	if got := lock(); got != 1 {
-		t.Errorf("the second process ended with %d, want 1: it is locked", got)
-	}
+	fail.Diff(t, 1, lock())
 	fail.On(t, l.Release())
-	if got := lock(); got != 0 {
-		t.Errorf("after the release, the second process ended with %d, want 0", got)
-	}
+	fail.Diff(t, 0, lock())
 }
 
 func TestAcquire(t *testing.T) {

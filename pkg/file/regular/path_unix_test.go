@@ -57,12 +57,8 @@ func TestOutputPipe(t *testing.T) {
 	f, err := openOutput(pipe, os.O_WRONLY, 0, time.Minute)
 	fail.On(t, err)
 	_, err = io.WriteString(f, "text")
-	if err := errors.Join(err, f.Close()); err != nil {
-		t.Error(err)
-	}
-	if text := <-read; text != "text" {
-		t.Errorf("the reader got %q", text)
-	}
+	fail.On(t, errors.Join(err, f.Close()))
+	fail.Diff(t, "text", <-read)
 }
 
 // TestFS checks FS against the contract of fs.FS.
@@ -73,9 +69,7 @@ func TestFS(t *testing.T) {
 	root, err := os.OpenRoot(dir)
 	fail.On(t, err)
 	defer root.Close()
-	if err := fstest.TestFS(FS(root), "sub/file"); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, fstest.TestFS(FS(root), "sub/file"))
 }
 
 // TestReadLimits checks that larger files are an error.

@@ -84,8 +84,6 @@ func TestErrorText(t *testing.T) {
 		"not enough space in /d: 3.0 MiB are still to be written, 1.0 MiB are free; free 2.0 MiB more and run again":                 {Dir: "/d", Needed: 3 << 20, Available: 1 << 20},
 		"not enough space in /d: 1 B are still to be written, 1.0 MiB are free (disk quota exceeded); free some space and run again": {Dir: "/d", Needed: 1, Available: 1 << 20, Err: errors.New("disk quota exceeded")},
 	} {
-		if got := e.Error() + "; " + advice.Hint(e); got != want {
-			t.Errorf("%s\nwant %s", got, want)
-		}
+		fail.Diff(t, want, e.Error()+"; "+advice.Hint(e))
 	}
 }

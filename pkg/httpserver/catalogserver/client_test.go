@@ -12,7 +12,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
@@ -274,7 +273,5 @@ func TestFieldNumbers(t *testing.T) {
 		"GetAllProvidersRequest": gvk, "GetLatestProvidersRequest": gvk, "GetDefaultProviderRequest": gvk,
 		"Deprecation": "message", "ExperimentalListPackageCustomSchemasRequest": "schema, packageName",
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	fail.Diff(t, want, got)
 }

@@ -33,12 +33,8 @@ func TestMadeCSV(t *testing.T) {
 			"apiservicedefinitions": {}, "relatedImages": [{"name": "foo", "image": "example.com/foo:1"}]
 		}
 	}`
-	if d := cmp.Diff(value(t, want), value(t, bundle["csvJson"].(string))); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
-	if d := cmp.Diff([]any{bundle["csvJson"]}, bundle["object"]); d != "" {
-		t.Errorf("objects (-want +got):\n%s", d)
-	}
+	fail.Diff(t, value(t, want), value(t, bundle["csvJson"].(string)))
+	fail.Diff(t, []any{bundle["csvJson"]}, bundle["object"])
 	if strings.Contains(bundle["csvJson"].(string), `\u003c`) {
 		t.Error("the text is escaped for HTML")
 	}

@@ -3,7 +3,6 @@ package catalogserver_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
@@ -52,7 +51,5 @@ func TestDescriptionOfHealth(t *testing.T) {
 	official.Options = nil                          // of other languages
 	official.MessageType = official.MessageType[:2] // without those of List, which is newer
 	official.Service[0].Method = []*descriptorpb.MethodDescriptorProto{official.Service[0].Method[0], official.Service[0].Method[len(official.Service[0].Method)-1]}
-	if diff := cmp.Diff(official, file, protocmp.Transform()); diff != "" {
-		t.Errorf("(-gRPC +Gantry):\n%s", diff)
-	}
+	fail.Diff(t, official, file, protocmp.Transform())
 }

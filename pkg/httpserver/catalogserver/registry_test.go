@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -107,9 +106,7 @@ func TestRegistry(t *testing.T) {
 					b["csvJson"], b["object"] = "?", "?"
 				}
 			}
-			if d := cmp.Diff(value(t, tc.want), any(got)); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			fail.Diff(t, value(t, tc.want), any(got))
 		})
 	}
 }
@@ -128,9 +125,7 @@ func TestProviderOnce(t *testing.T) {
 `))
 	got, err := c.call(t.Context(), t, "api.Registry", "GetChannelEntriesThatProvide", `{"group": "p.io", "version": "v1", "kind": "P"}`)
 	fail.On(t, err)
-	if d := cmp.Diff(value(t, `[{"packageName": "p", "channelName": "a", "bundleName": "p.v1.0.0"}]`), any(got)); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	fail.Diff(t, value(t, `[{"packageName": "p", "channelName": "a", "bundleName": "p.v1.0.0"}]`), any(got))
 }
 
 // TestRegistryRefuses checks that a catalog that opm would not serve is refused with all reasons.

@@ -36,17 +36,14 @@ func TestServeStops(t *testing.T) {
 	defer conn.Close()
 	stream, err := grpc_health_v1.NewHealthClient(conn).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
 	fail.On(t, err)
-	if _, err := stream.Recv(); err != nil {
-		t.Fatal(err)
-	}
+	_, err = stream.Recv()
+	fail.On(t, err)
 	begun := time.Now()
 	stop()
 	_, err = stream.Recv()
 	if s := status.Convert(err); s.Code() != codes.Unavailable || s.Message() != "the server is stopping" {
 		t.Errorf("got %v", err)
 	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	fail.On(t, <-done)
 	t.Logf("stopped in %v, with a connection open", time.Since(begun))
 }

@@ -7,59 +7,9 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/httpserver/registryserver"
-	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 )
-
-// TestSequences sends the requests of container tools, in their order, over one persistent
-// connection.
-func TestSequences(t *testing.T) {
-	t.Parallel()
-	s, one, list, _ := library(t)
-	image, index := one.Manifests[0], list.Manifests[0]
-	accept := strings.Join([]string{ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex, manifest.DockerImage, manifest.DockerList, "*/*"}, ", ")
-	blob := func(i int) string { return "/v2/acme/app/blobs/" + one.Blobs[i].Digest.String() }
-	type step struct {
-		method, path string
-		header       []string
-		status       int
-	}
-	for tool, steps := range map[string][]step{
-		// containerd with a hosts.toml: a HEAD resolves the tag, and ns names the mirrored
-		// registry; an interrupted layer is fetched from an offset.
-		"containerd": {
-			{"HEAD", "/v2/acme/app/manifests/multi?ns=quay.io", []string{"Accept", accept}, http.StatusOK},
-			{"GET", "/v2/acme/app/manifests/" + index.Digest.String() + "?ns=quay.io", []string{"Accept", accept}, http.StatusOK},
-			{"GET", "/v2/acme/app/manifests/" + image.Digest.String() + "?ns=quay.io", []string{"Accept", image.MediaType + ", */*"}, http.StatusOK},
-			{"GET", blob(0) + "?ns=quay.io", []string{"Accept", "application/vnd.oci.image.config.v1+json, */*"}, http.StatusOK},
-			{"GET", blob(2) + "?ns=quay.io", []string{"Accept", "*/*", "Range", "bytes=400-"}, http.StatusPartialContent},
-		},
-		// podman, skopeo and CRI-O: a ping, the manifest by tag, the child, and blobs.
-		"podman": {
-			{"GET", "/v2/", []string{"Docker-Distribution-Api-Version", "registry/2.0"}, http.StatusOK},
-			{"GET", "/v2/acme/app/manifests/multi", []string{"Accept", accept}, http.StatusOK},
-			{"GET", "/v2/acme/app/manifests/" + image.Digest.String(), []string{"Accept", accept}, http.StatusOK},
-			{"GET", blob(1), nil, http.StatusOK},
-			{"GET", blob(2), nil, http.StatusOK},
-			{"GET", blob(0), nil, http.StatusOK},
-			{"GET", "/v2/acme/app/manifests/sha256-" + image.Digest.Encoded() + ".sig", nil, http.StatusNotFound},
-		},
-	} {
-		ports := map[string]bool{}
-		for _, x := range steps {
-			a := s.ask(t, x.method, x.path, x.header...).want(t, x.status, "")
-			if a.StatusCode < 300 && strings.Contains(x.path, "sha256:") && x.status == http.StatusOK && digest.FromString(a.body) != digest.Digest(a.Header.Get("Docker-Content-Digest")) {
-				t.Errorf("%s: %s %s has other content", tool, x.method, x.path)
-			}
-			ports[a.Header.Get("Connection")] = true
-		}
-		if ports["close"] {
-			t.Errorf("%s: the connection was not kept", tool)
-		}
-	}
-}
 
 // FuzzRequest sends arbitrary requests. It checks that each gets a response that clients
 // understand, and that content is only read for pulls.

@@ -109,9 +109,7 @@ func TestConditions(t *testing.T) {
 	manifest := s.ask(t, "GET", "/v2/app/manifests/v1")
 	s.ask(t, "GET", "/v2/app/manifests/v1", "If-None-Match", manifest.Header.Get("Etag")).want(t, http.StatusNotModified, "")
 	part := s.ask(t, "GET", "/v2/app/manifests/v1", "Range", "bytes=3-9").want(t, http.StatusPartialContent, "")
-	if part.body != manifest.body[3:10] {
-		t.Errorf("a part of the manifest is %q", part.body)
-	}
+	fail.Diff(t, manifest.body[3:10], part.body)
 }
 
 // TestDamage checks that no client takes damaged content for complete: a small blob is refused, the

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/metrics"
 )
 
@@ -35,7 +36,5 @@ func TestMetered(t *testing.T) {
 			t.Errorf("no %s in\n%s", line, text)
 		}
 	}
-	if err := metrics.Write(io.Discard, h.(*metered).metrics()...); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, metrics.Write(io.Discard, h.(*metered).metrics()...))
 }

@@ -1,14 +1,12 @@
 package registryserver_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"io"
 	"log/slog"
 	"math/big"
@@ -223,54 +221,9 @@ func TestManyConnections(t *testing.T) {
 	}
 	// They do not delay the end of the registry either.
 	begin := time.Now()
-	if err := stop(); err != nil {
-		t.Errorf("it ended with %v", err)
-	}
+	fail.On(t, stop())
 	if took := time.Since(begin); took > 20*time.Second {
 		t.Errorf("it took %v to end", took)
-	}
-}
-
-// TestServeEnds checks that a response in progress is completed when the registry ends, and that
-// new connections are refused.
-func TestServeEnds(t *testing.T) {
-	t.Parallel()
-	sh := newMemorySource()
-	text := noise(10 << 20) // more than the buffers of sockets
-	addr, stop := listen(t, quiet(), registry(t, sh, quiet(), at("app", sh.image(t, nil, text), "v1")), nil)
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
-	fail.On(t, err)
-	defer conn.Close()
-	fmt.Fprintf(conn, "GET /v2/app/blobs/%s HTTP/1.1\r\nHost: x\r\n\r\n", digest.FromString(text))
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	fail.On(t, err)
-	defer resp.Body.Close()
-	done := make(chan error, 1)
-	go func() { done <- stop() }()
-	for { // until it no longer listens
-		other, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
-		if err != nil {
-			break
-		}
-		other.Close()
-	}
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || string(body) != text {
-		t.Errorf("%d bytes came (%v)", len(body), err)
-	}
-	if err := <-done; err != nil {
-		t.Errorf("it ended with %v", err)
-	}
-}
-
-// TestServeFails checks that Serve returns an error if its listener fails.
-func TestServeFails(t *testing.T) {
-	t.Parallel()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	fail.On(t, err)
-	fail.On(t, l.Close())
-	if err := registryserver.Serve(t.Context(), quiet(), l, http.NotFoundHandler(), nil); err == nil || !strings.Contains(err.Error(), l.Addr().String()) {
-		t.Errorf("the error is %v", err)
 	}
 }
 

@@ -26,9 +26,8 @@ func zipped(t *testing.T, data []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write(data); err != nil {
-		t.Fatal(err)
-	}
+	_, err := z.Write(data)
+	fail.On(t, err)
 	fail.On(t, z.Close())
 	return b.Bytes()
 }

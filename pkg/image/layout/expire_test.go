@@ -30,7 +30,6 @@ func TestExpire(t *testing.T) {
 	if l.Has(old) || !l.Has(young) || !l.Has(small) {
 		t.Errorf("after Expire: old %v, young %v, small %v; want the old one gone", l.Has(old), l.Has(young), l.Has(small))
 	}
-	if _, err := l.Index(); err != nil {
-		t.Errorf("the index afterwards: %v", err)
-	}
+	_, err = l.Index()
+	fail.On(t, err)
 }

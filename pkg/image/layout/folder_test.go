@@ -61,7 +61,5 @@ func TestOtherAlgorithm(t *testing.T) {
 		t.Error("an empty layout has the blob")
 	}
 	fail.On(t, l.Put(t.Context(), blob, strings.NewReader("content")))
-	if err := l.Check(t.Context(), blob, nil); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, l.Check(t.Context(), blob, nil))
 }

@@ -40,13 +40,10 @@ func TestIndexRoundTrip(t *testing.T) {
 		if first == nil {
 			first = raw
 		}
-		if diff := cmp.Diff(first, raw); diff != "" {
-			t.Errorf("the same index, other bytes: %s", diff)
-		}
+		fail.Diff(t, first, raw)
 	}
-	if _, err := layout.FromPath(dir); err != nil {
-		t.Errorf("go-containerregistry: %v", err)
-	}
+	_, err := layout.FromPath(dir)
+	fail.On(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := l.SetIndex(ctx, slices.Values([]ocispec.Descriptor(nil))); err == nil {

@@ -108,9 +108,7 @@ func TestPutRefuses(t *testing.T) {
 			if !strings.Contains(err.Error(), tc.reason) {
 				t.Errorf("Put = %v, want it to say %q", err, tc.reason)
 			}
-			if diff := cmp.Diff(before, files(t, dir)); diff != "" {
-				t.Errorf("something stayed: %s", diff)
-			}
+			fail.Diff(t, before, files(t, dir))
 		})
 	}
 }
@@ -128,9 +126,7 @@ func TestPutTwiceReadsNothing(t *testing.T) {
 	l, _ := newLayout(t)
 	desc := describe("content")
 	fail.On(t, l.Put(t.Context(), desc, strings.NewReader("content")))
-	if err := l.Put(t.Context(), desc, iotest.ErrReader(errors.New("read"))); err != nil {
-		t.Errorf("the second Put = %v", err)
-	}
+	fail.On(t, l.Put(t.Context(), desc, iotest.ErrReader(errors.New("read"))))
 }
 
 func TestBadDigests(t *testing.T) {
@@ -163,9 +159,7 @@ func TestAbsentBlob(t *testing.T) {
 	if _, err := l.Blob(t.Context(), describe("x"), 0); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Blob = %v, want fs.ErrNotExist", err)
 	}
-	if err := l.Remove(describe("x")); err != nil {
-		t.Errorf("Remove = %v", err)
-	}
+	fail.On(t, l.Remove(describe("x")))
 }
 
 func TestLinksAreNotFollowed(t *testing.T) {
@@ -222,9 +216,7 @@ func TestWrite(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Write = %v, want it cancelled", err)
 	}
-	if diff := cmp.Diff(before, files(t, dir)); diff != "" {
-		t.Errorf("something stayed: %s", diff)
-	}
+	fail.Diff(t, before, files(t, dir))
 }
 
 func TestCreateAndOpen(t *testing.T) {
@@ -235,15 +227,13 @@ func TestCreateAndOpen(t *testing.T) {
 	if _, err := Open(dir); !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(err.Error(), "it has no file oci-layout") {
 		t.Errorf("Open of an empty folder = %v", err)
 	}
-	if _, err := Create(dir, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := Create(dir, Options{})
+	fail.On(t, err)
 	fail.Diff(t, []string{"index.json", "oci-layout"}, files(t, dir))
 	// The layout of a run that died before it wrote the marker is completed.
 	fail.On(t, os.Remove(filepath.Join(dir, "oci-layout")))
-	if _, err := Create(dir, Options{}); err != nil {
-		t.Error(err)
-	}
+	_, err = Create(dir, Options{})
+	fail.On(t, err)
 	fail.On(t, os.WriteFile(filepath.Join(dir, "oci-layout"), []byte(`{"imageLayoutVersion":"2.0.0"}`), 0o644))
 	for name, open := range map[string]func() (*Layout, error){
 		"Open":   func() (*Layout, error) { return Open(dir) },
@@ -269,15 +259,11 @@ func TestStaleFilesAreRemoved(t *testing.T) {
 	draft := files(t, dir)[0]
 	info, err := l.root.Stat(draft)
 	fail.On(t, err)
-	if _, err := create(dir, Options{}, info.ModTime()); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{draft, "index.json", "oci-layout"}, files(t, dir)); diff != "" {
-		t.Errorf("a file in use was removed: %s", diff)
-	}
-	if _, err := create(dir, Options{}, info.ModTime().Add(time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	_, err = create(dir, Options{}, info.ModTime())
+	fail.On(t, err)
+	fail.Diff(t, []string{draft, "index.json", "oci-layout"}, files(t, dir))
+	_, err = create(dir, Options{}, info.ModTime().Add(time.Second))
+	fail.On(t, err)
 	fail.Diff(t, []string{"index.json", "oci-layout"}, files(t, dir))
 }
 
@@ -289,9 +275,8 @@ func TestLockRemovesWhatDeadRunsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, of := range []digest.Algorithm{digest.SHA256, digest.SHA512} {
-		if _, err := l.draft(of); err != nil {
-			t.Fatal(err)
-		}
+		_, err := l.draft(of)
+		fail.On(t, err)
 	}
 	again, err := Create(dir, Options{})
 	fail.On(t, err)

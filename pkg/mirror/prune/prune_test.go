@@ -69,9 +69,7 @@ func TestMake(t *testing.T) {
 		},
 		Kept: []Kept{{Repository: "pre/b", Digest: kept.Digest, Reason: "no record lists its tag mine", LastWanted: first}},
 	}
-	if diff := cmp.Diff(want, p); diff != "" {
-		t.Errorf("the plan (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, p)
 	var text bytes.Buffer
 	fail.On(t, p.Write(&text))
 	read, err := Read(&text)
@@ -162,9 +160,7 @@ func TestTagsOfDeletedManifests(t *testing.T) {
 		{Repository: "pre/a", Tag: byDigest.Tags[0], Digest: byDigest.Digest, LastWanted: Revision{ImageSet: "set", Number: 1}},
 		{Repository: "pre/a", Tag: "v1", Digest: named.Digest, LastWanted: Revision{ImageSet: "set", Number: 1}},
 	}
-	if diff := cmp.Diff(want, p.Tags); diff != "" {
-		t.Errorf("the tags (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, p.Tags)
 	if _, err := Execute(t.Context(), p, m, false, Options{}); err != nil || len(m.tags["pre/a"]) != 4 {
 		t.Errorf("%v; without deletion of tags, the tags are %v", err, m.tags)
 	}
@@ -339,9 +335,8 @@ func TestReferrersTagOfAWantedImage(t *testing.T) {
 			named := m.tags["pre/a"][earlier]
 			p, err := Make(t.Context(), before, m, Options{})
 			fail.On(t, err)
-			if _, err := Execute(t.Context(), p, m, true, Options{}); err != nil {
-				t.Fatal(err)
-			}
+			_, err = Execute(t.Context(), p, m, true, Options{})
+			fail.On(t, err)
 			tags := m.tags["pre/a"]
 			switch stays := wanted || list; { // what others attached to an image keeps it
 			case len(p.Tags) != 0:

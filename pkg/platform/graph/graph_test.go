@@ -87,9 +87,7 @@ func TestNew(t *testing.T) {
 				return
 			}
 			fail.On(t, err)
-			if diff := cmp.Diff(tt.want, edges(g)); diff != "" {
-				t.Errorf("edges (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, tt.want, edges(g))
 		})
 	}
 }
@@ -122,15 +120,11 @@ func TestGroups(t *testing.T) {
 	}
 	g, err := New(nodes("1.0.0", "1.0.1", "1.0.2"), nil, groups)
 	fail.On(t, err)
-	if diff := cmp.Diff([][]Risk{risk("B"), risk("A")}, g.groups); diff != "" {
-		t.Errorf("groups (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, [][]Risk{risk("B"), risk("A")}, g.groups)
 	slices.Reverse(groups)
 	other, err := New(nodes("1.0.2", "1.0.1", "1.0.0"), nil, groups)
 	fail.On(t, err)
-	if diff := cmp.Diff(g, other, cmp.AllowUnexported(Graph{})); diff != "" {
-		t.Errorf("another order, another graph:\n%s", diff)
-	}
+	fail.Diff(t, g, other, cmp.AllowUnexported(Graph{}))
 }
 
 func TestMetadata(t *testing.T) {
@@ -141,9 +135,7 @@ func TestMetadata(t *testing.T) {
 	got := g.Nodes[0]
 	got.Metadata, got.Payload = nil, ""
 	want := Node{Version: semver.MustParse("1.0.0"), URL: "https://example.com/errata", Channels: []string{"eus-4.20", "stable-4.20"}, Arch: release.Multi}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("node (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 }
 
 func TestAlways(t *testing.T) {

@@ -75,14 +75,10 @@ func TestWrite(t *testing.T) {
 	want, err := os.ReadFile("testdata/canonical.json")
 	fail.On(t, err)
 	got := written(t, g)
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("written (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, string(want), string(got))
 	again, err := Read(bytes.NewReader(got))
 	fail.On(t, err)
-	if diff := cmp.Diff(g, again, cmp.AllowUnexported(Graph{})); diff != "" {
-		t.Errorf("read back (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, g, again, cmp.AllowUnexported(Graph{}))
 	r, w := io.Pipe()
 	r.Close()
 	if err := g.Write(w); !errors.Is(err, io.ErrClosedPipe) {
@@ -178,17 +174,13 @@ func TestReadEmpty(t *testing.T) {
 		if g.Head() != -1 {
 			t.Errorf("the head of %s is %d", in, g.Head())
 		}
-		if got, want := string(written(t, g)), `{"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}`+"\n"; got != want {
-			t.Errorf("written: %s", got)
-		}
+		fail.Diff(t, `{"version":1,"nodes":[],"edges":[],"conditionalEdges":[]}`+"\n", string(written(t, g)))
 	}
 }
 
 func TestKeep(t *testing.T) {
 	g := readFile(t, "testdata/graph.json")
-	if got := g.Nodes[g.Head()].Version.String(); got != "4.20.1" {
-		t.Errorf("the head is %s", got)
-	}
+	fail.Diff(t, "4.20.1", g.Nodes[g.Head()].Version.String())
 	without := func(version string) *Graph {
 		return g.Keep(func(n Node) bool { return n.Version.String() != version })
 	}
@@ -207,9 +199,7 @@ func TestKeep(t *testing.T) {
 			t.Errorf("without %s, not as it is read back:\n%s", version, diff)
 		}
 	}
-	if n := len(g.Nodes); n != 4 {
-		t.Errorf("the graph itself has %d nodes now", n)
-	}
+	fail.Diff(t, 4, len(g.Nodes))
 	if none := g.Keep(func(Node) bool { return false }); none.Head() != -1 || len(none.groups) != 0 {
 		t.Errorf("nothing kept leaves %v", none)
 	}
@@ -231,9 +221,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was written is not read: %v\n%s", err, bytes1)
 		}
-		if diff := cmp.Diff(g, again, cmp.AllowUnexported(Graph{})); diff != "" {
-			t.Errorf("read back (-want +got):\n%s", diff)
-		}
+		fail.Diff(t, g, again, cmp.AllowUnexported(Graph{}))
 		if !bytes.Equal(bytes1, written(t, again)) {
 			t.Error("written again, it is different")
 		}

@@ -121,9 +121,7 @@ func TestGraphMetadata(t *testing.T) {
 		"url": "https://example.com/errata", "x": "1,2", "y": "3", "release.openshift.io/architecture": "multi",
 		graph.ChannelsKey: "stable-4.10,candidate-4.2,stable-4.2", graph.ManifestKey: "sha256:abc", regexGone: "c|a|b|d",
 	}
-	if diff := cmp.Diff(want, n.Metadata); diff != "" {
-		t.Errorf("metadata (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, n.Metadata)
 	if n.Payload != r.Payload || n.URL != "https://example.com/errata" || n.Arch != release.Multi || len(n.Channels) != 3 {
 		t.Errorf("the node is %+v", n)
 	}

@@ -106,9 +106,7 @@ func TestBuild(t *testing.T) {
 	img := m.image(t, "quay.io/release@sha256:cli", bottom, bottom)
 	built, err := Build(t.Context(), m, d, m, "quay.io/release@sha256:cli")
 	must(t, err)
-	if m.reads != 0 {
-		t.Errorf("%d layers of the base were read", m.reads)
-	}
+	fail.Diff(t, 0, m.reads)
 	base, err := img.Manifest()
 	must(t, err)
 	now, err := v1.ParseManifest(bytes.NewReader(m.blobs[built.Root.Digest]))
@@ -129,9 +127,7 @@ func TestBuild(t *testing.T) {
 
 	again, err := Build(t.Context(), m, mustRead(t, texts(d)), newMemory(), "quay.io/release@sha256:cli")
 	must(t, err)
-	if diff := cmp.Diff(built, again); diff != "" {
-		t.Errorf("another image (-first +again):\n%s", diff)
-	}
+	fail.Diff(t, built, again)
 	m.names["built"] = built.Root
 	back, err := ReadImage(t.Context(), m, "built")
 	must(t, err)
@@ -177,9 +173,7 @@ func checkLayer(t *testing.T, blob []byte, d *Data) {
 			t.Errorf("%s has mode %o, owner %d:%d and time %s", h.Name, h.Mode, h.Uid, h.Gid, h.ModTime)
 		}
 	}
-	if diff := cmp.Diff(d.paths(), files); diff != "" {
-		t.Errorf("files of the layer (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, d.paths(), files)
 	if want := []string{"var/", "var/lib/", imageDir + "/"}; !slices.Equal(names[:3], want) || !slices.IsSorted(names) {
 		t.Errorf("the layer begins with %q or is not sorted", names[:3])
 	}
@@ -215,9 +209,7 @@ func TestBuildIndex(t *testing.T) {
 			t.Errorf("%s, files read back (-want +got):\n%s", line.Platform.Architecture, diff)
 		}
 	}
-	if !slices.Equal(platforms, []string{"arm64", "s390x"}) {
-		t.Errorf("the index is of %v", platforms)
-	}
+	fail.Diff(t, []string{"arm64", "s390x"}, platforms)
 }
 
 // TestReadImage reads images of other tools: oc-mirror's layer has absolute names, and a Dockerfile

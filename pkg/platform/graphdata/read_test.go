@@ -47,9 +47,8 @@ func archive(t testing.TB, headers []tar.Header, files map[string]string) []byte
 	for _, h := range headers {
 		h.Size = int64(len(files[h.Name]))
 		fail.On(t, w.WriteHeader(&h))
-		if _, err := w.Write([]byte(files[h.Name])); err != nil {
-			t.Fatal(err)
-		}
+		_, err := w.Write([]byte(files[h.Name]))
+		fail.On(t, err)
 	}
 	for _, c := range []interface{ Close() error }{w, z} {
 		fail.On(t, c.Close())
@@ -289,9 +288,7 @@ func readAgain(t *testing.T, data []byte) {
 	}
 	again := mustRead(t, texts(d))
 	d.Digest, again.Digest = "", ""
-	if diff := cmp.Diff(d, again, cmp.AllowUnexported(Data{}, membership{}), cmp.Comparer(sameBlock)); diff != "" {
-		t.Errorf("differs when read again (-first +again):\n%s", diff)
-	}
+	fail.Diff(t, d, again, cmp.AllowUnexported(Data{}, membership{}), cmp.Comparer(sameBlock))
 	for _, name := range d.names {
 		if _, err := d.Graph(nil, name, "amd64"); err != nil {
 			t.Error(err)

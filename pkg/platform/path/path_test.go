@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/blang/semver/v4"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
@@ -88,12 +87,8 @@ func TestFind(t *testing.T) {
 				t.Fatalf("got %v, want %s", paths, tc.want)
 			}
 			p := paths[0]
-			if diff := cmp.Diff(tc.risks, names(p)); diff != "" {
-				t.Errorf("risks: %s", diff)
-			}
-			if p.Cost != tc.cost {
-				t.Errorf("cost %+v, want %+v", p.Cost, tc.cost)
-			}
+			fail.Diff(t, tc.risks, names(p))
+			fail.Diff(t, tc.cost, p.Cost)
 			for i, h := range p.Hops {
 				if h.FromNode != p.Nodes[i] || h.ToNode != p.Nodes[i+1] || !g.Nodes[h.FromNode].Version.EQ(h.From) || !g.Nodes[h.ToNode].Version.EQ(h.To) {
 					t.Errorf("hop %d, %s -> %s, does not say its nodes: %d, %d, path %v", i, h.From, h.To, h.FromNode, h.ToNode, p.Nodes)
@@ -128,9 +123,7 @@ func TestFindSeveral(t *testing.T) {
 					got = append(got, p.String())
 				}
 				fail.Diff(t, tc.want, got)
-				if diff := cmp.Diff(before, from); diff != "" {
-					t.Errorf("Find changed what it was given: %s", diff)
-				}
+				fail.Diff(t, before, from)
 				slices.Reverse(from)
 			}
 		})
@@ -188,9 +181,7 @@ func TestInstead(t *testing.T) {
 			Neighbors{at(3, always), at(5, query), at(9, free)}, Neighbors{nil, at(8, free), at(9, free)},
 		},
 	} {
-		if got := in.String(); got != want {
-			t.Errorf("%s\nwant %s", got, want)
-		}
+		fail.Diff(t, want, in.String())
 	}
 }
 
@@ -263,7 +254,5 @@ func TestUnknown(t *testing.T) {
 	fail.Diff(t, []string{"EtcdLosesQuorum", "NodesReboot", "RouterStalls"}, Names(g))
 	p := Policy{Accept: []string{"RouterStall", "NodesReboot", "RouterStall"}, Forbid: []string{"Etcd", "EtcdLosesQuorum"}}
 	fail.Diff(t, []string{"Etcd", "RouterStall"}, Unknown(g, p))
-	if diff := cmp.Diff([]string{"RouterStall", "NodesReboot", "RouterStall"}, p.Accept); diff != "" {
-		t.Errorf("Unknown changed the policy: %s", diff)
-	}
+	fail.Diff(t, []string{"RouterStall", "NodesReboot", "RouterStall"}, p.Accept)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
 
@@ -17,9 +18,7 @@ func TestLimits(t *testing.T) {
 		return f.add(&tar.Header{Name: manifestsDir + "/policy.yaml", Typeflag: tar.TypeReg, Size: int64(len(text))}, strings.NewReader(text))
 	}
 	size := len(text)
-	if err := add(maxKept-size, int64(size)); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, add(maxKept-size, int64(size)))
 	if err := add(maxKept-size+1, int64(size)); err == nil || !strings.Contains(err.Error(), "more than 134217728 bytes in total") {
 		t.Errorf("kept too much: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -40,9 +41,7 @@ func TestManifests(t *testing.T) {
 		got = append(got, string(text))
 	}
 	want := []string{`{"apiVersion":"config.openshift.io/v1alpha1","kind":"ClusterImagePolicy"}`, second, policyText}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("policies (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 	disks, err := p.KubeVirt()
 	if diff := cmp.Diff(map[release.Arch]string{"arm64": content + "@" + sha("disk").String()}, disks); err != nil || diff != "" {
 		t.Errorf("disks: %v (-want +got):\n%s", err, diff)

@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -78,9 +79,7 @@ func TestFixture(t *testing.T) {
 			p, err := Read(t.Context(), overHTTP{}, made.Repository+":"+made.Name, "")
 			must(t, err)
 			want := Release{Digest: made.Digest, Version: made.Version, Arch: made.Arch, Previous: made.Previous, Next: made.Next, URL: made.URL}
-			if diff := cmp.Diff(want, p.Release, cmpopts.IgnoreFields(Release{}, "Metadata"), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("(-made +read):\n%s", diff)
-			}
+			fail.Diff(t, want, p.Release, cmpopts.IgnoreFields(Release{}, "Metadata"), cmpopts.EquateEmpty())
 			about, err := Metadata(t.Context(), overHTTP{}, made.Repository, made.Digest)
 			if diff := cmp.Diff(&p.Release, about); err != nil || diff != "" {
 				t.Errorf("metadata: %v (-payload +metadata):\n%s", err, diff)
@@ -92,9 +91,7 @@ func TestFixture(t *testing.T) {
 					images[name] = c.Digest
 				}
 			}
-			if diff := cmp.Diff(made.Images, images); diff != "" {
-				t.Errorf("components (-made +read):\n%s", diff)
-			}
+			fail.Diff(t, made.Images, images)
 			for _, c := range p.Components {
 				if c.Ref != made.Content+"@"+c.Digest.String() {
 					t.Errorf("component %s is %s, want it in %s", c.Names, c.Ref, made.Content)
@@ -104,9 +101,7 @@ func TestFixture(t *testing.T) {
 			for _, c := range p.Children {
 				shards[release.Arch(c.Platform.Architecture)] = c.Digest
 			}
-			if diff := cmp.Diff(made.Shards, shards, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("shards (-made +read):\n%s", diff)
-			}
+			fail.Diff(t, made.Shards, shards, cmpopts.EquateEmpty())
 
 			disks, err := p.KubeVirt()
 			must(t, err)
@@ -114,9 +109,7 @@ func TestFixture(t *testing.T) {
 			for arch, d := range made.BootImages {
 				wantDisks[arch] = made.Content + "@" + d.String()
 			}
-			if diff := cmp.Diff(wantDisks, disks, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("disks (-made +read):\n%s", diff)
-			}
+			fail.Diff(t, wantDisks, disks, cmpopts.EquateEmpty())
 			if len(p.SignatureConfig) == 0 || (len(p.Policies) == 1) != made.Sigstore {
 				t.Errorf("%d policies, signature configuration %.40q", len(p.Policies), p.SignatureConfig)
 			}
@@ -126,9 +119,7 @@ func TestFixture(t *testing.T) {
 			for _, g := range gates {
 				names = append(names, g.Name)
 			}
-			if diff := cmp.Diff(slices.Sorted(maps.Keys(made.Gates)), names, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("gates (-made +read):\n%s", diff)
-			}
+			fail.Diff(t, slices.Sorted(maps.Keys(made.Gates)), names, cmpopts.EquateEmpty())
 		})
 	}
 }

@@ -151,9 +151,7 @@ func TestFold(t *testing.T) {
 		"4.19.11 from 4.19.0",
 	}
 	fail.Diff(t, want, got)
-	if n := len(Draw(g, Options{All: true}).Graphs[0].Nodes); n != len(g.Nodes) {
-		t.Errorf("unfolded there are %d boxes for %d releases", n, len(g.Nodes))
-	}
+	fail.Diff(t, len(g.Nodes), len(Draw(g, Options{All: true}).Graphs[0].Nodes))
 }
 
 func TestPart(t *testing.T) {
@@ -192,9 +190,7 @@ func TestPart(t *testing.T) {
 
 // TestOdd checks that an empty graph, and a graph with only a part of the path, can be drawn.
 func TestOdd(t *testing.T) {
-	if got := text(t, Draw(made(t), Options{Title: "nothing"})); got != "nothing\n0 releases and 0 updates.\n" {
-		t.Errorf("got %q", got)
-	}
+	fail.Diff(t, "nothing\n0 releases and 0 updates.\n", text(t, Draw(made(t), Options{Title: "nothing"})))
 	g := made(t, "4.1.1>4.1.2", "4.1.2>4.1.3")
 	p := found(t, g, "4.1.1", "4.1.3")
 	part := g.Keep(func(n graph.Node) bool { return n.Version.Patch != 2 })

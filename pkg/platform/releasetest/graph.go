@@ -1,18 +1,19 @@
 package releasetest
 
 import (
-	"archive/tar"
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"encoding/json"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -229,24 +230,21 @@ func (w *Platform) tarball() ([]byte, error) {
 		}
 		files["blocked-edges/"+b.file()] = text
 	}
-	var z bytes.Buffer
-	zw := gzip.NewWriter(&z)
-	tw := tar.NewWriter(zw)
+	var list []registrytest.File
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(files[name])), ModTime: published}
-		if strings.HasSuffix(name, "/") {
-			h.Typeflag, h.Mode = tar.TypeDir, 0o755
-		}
-		if err := tw.WriteHeader(h); err != nil {
-			return nil, err
-		}
-		if _, err := tw.Write(files[name]); err != nil {
-			return nil, err
-		}
+		list = append(list, registrytest.File{Name: name, Data: files[name]})
 	}
-	if err := tw.Close(); err != nil {
+	img, err := registrytest.FilesImage(platform(release.DefaultArch), v1.Config{}, list)
+	if err != nil {
 		return nil, err
 	}
-	err := zw.Close()
-	return z.Bytes(), err
+	layers, err := img.Layers()
+	if err != nil {
+		return nil, err
+	}
+	text, err := layers[0].Compressed()
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(text)
 }

@@ -77,9 +77,6 @@ func (w *Platform) build(r Release) (*Payload, error) {
 		}
 	}
 	for _, name := range r.Flaws.Missing {
-		if p.made[name] == nil {
-			return nil, fmt.Errorf("missing component %s does not exist", name)
-		}
 		w.missing[p.Images[name]] = true
 	}
 	return p, w.assemble(p)

@@ -1,11 +1,9 @@
 package releasetest
 
 import (
-	"strings"
 	"sync"
 	"testing"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -26,13 +24,6 @@ func small(t *testing.T) *Platform {
 	w, err := smallFixture()
 	fail.On(t, err)
 	return w
-}
-
-func layers(t *testing.T, img v1.Image) []v1.Layer {
-	t.Helper()
-	all, err := img.Layers()
-	fail.On(t, err)
-	return all
 }
 
 // TestDigests checks that the bytes depend only on the Definition. The digests cover the whole
@@ -56,25 +47,5 @@ func TestDigests(t *testing.T) {
 	large.ComponentSize = 4 << 10
 	if w.Payload("4.18.1-x86_64").Digest == newFixture(t, large).Payload("4.18.1-x86_64").Digest {
 		t.Error("the size of components does not matter")
-	}
-}
-
-// TestContradictions checks that a Definition with contradictions is refused.
-func TestContradictions(t *testing.T) {
-	t.Parallel()
-	for want, change := range map[string]func(*Definition){
-		"duplicate release 4.18.1-x86_64":           func(u *Definition) { u.Releases = append(u.Releases, u.Releases[0]) },
-		"stable-4.18 has 4.18.7":                    func(u *Definition) { u.Channels = map[string][]string{"stable-4.18": {"4.18.7"}} },
-		"update from 4.18.1 to 4.20.2 does not":     func(u *Definition) { u.Blocked[2].From = []string{"4.18.1"} },
-		"4.20.2 is blocked twice":                   func(u *Definition) { u.Blocked = append(u.Blocked, u.Blocked[2]) },
-		"missing component etcd does not exist":     func(u *Definition) { u.Releases[2].Flaws.Missing = []string{"etcd"} },
-		"etcd without sigstore signatures does not": func(u *Definition) { u.Releases[4].Flaws.NoSigstore = []string{"etcd"} },
-		"4.18.1: it has Flaws.NoSigstore without":   func(u *Definition) { u.Releases[0].Flaws.NoSigstore = []string{""} },
-	} {
-		u := Small()
-		change(&u)
-		if _, err := New(u); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
 	}
 }

@@ -3,7 +3,6 @@ package releasetest
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -44,7 +43,7 @@ type storedContent struct {
 // cachedKeys reads the keys once. No test changes them.
 var cachedKeys = sync.OnceValues(FixedKeys)
 
-// New makes a Platform. A contradiction in the Definition is an error.
+// New makes a Platform.
 func New(u Definition) (*Platform, error) {
 	w := &Platform{
 		definition: u, Keys: u.Keys, signatures: map[digest.Digest][]byte{},
@@ -66,13 +65,7 @@ func New(u Definition) (*Platform, error) {
 		if err != nil {
 			return nil, fmt.Errorf("making release %s: %w", r.Version, err)
 		}
-		if w.Payload(p.Name) != nil {
-			return nil, fmt.Errorf("duplicate release %s", p.Name)
-		}
 		w.Payloads = append(w.Payloads, p)
-	}
-	if err := w.check(); err != nil {
-		return nil, err
 	}
 	for _, p := range w.Payloads {
 		if err := w.sign(p); err != nil {
@@ -91,42 +84,6 @@ func (w *Platform) Payload(name string) *Payload {
 		return nil
 	}
 	return w.Payloads[i]
-}
-
-// check returns an error if channels or blocked updates refer to versions or updates that do not
-// exist.
-func (w *Platform) check() error {
-	known := map[string]bool{}
-	for _, p := range w.Payloads {
-		known[p.Version] = true
-	}
-	for _, channel := range slices.Sorted(maps.Keys(w.definition.Channels)) {
-		for _, version := range w.definition.Channels[channel] {
-			if !known[version] {
-				return fmt.Errorf("channel %s has %s, which is not a release", channel, version)
-			}
-		}
-	}
-	updates := map[pair]bool{}
-	for _, p := range w.Payloads {
-		for _, e := range w.updates(p.Arch) {
-			updates[pair{e.from.Version, e.to.Version}] = true
-			updates[pair{e.from.Version, e.to.Version + "+" + string(p.Arch)}] = true
-		}
-	}
-	files := map[string]bool{}
-	for _, b := range w.definition.Blocked {
-		if files[b.file()] {
-			return fmt.Errorf("%s is blocked twice; give one of them another name", b.To)
-		}
-		files[b.file()] = true
-		for _, from := range b.From {
-			if !updates[pair{from, b.To}] {
-				return fmt.Errorf("the blocked update from %s to %s does not exist", from, b.To)
-			}
-		}
-	}
-	return nil
 }
 
 // put adds content to a repository, unless it is already there.

@@ -2,6 +2,7 @@ package releasetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,9 +84,6 @@ func (w *Platform) RegistriesConf(registry string, plainHTTP ...string) string {
 // WrongBytes returns a fault for the registry that Push filled: it sends wrong bytes for a layer of
 // a component. Of a manifest list, it is a layer of the first image.
 func (p *Payload) WrongBytes(component string) (registrytest.Rule, error) {
-	if p.made[component] == nil {
-		return registrytest.Rule{}, fmt.Errorf("%s has no component %s", p.Name, component)
-	}
 	all, err := images(p.made[component])
 	if err != nil {
 		return registrytest.Rule{}, err
@@ -100,9 +98,12 @@ func (p *Payload) WrongBytes(component string) (registrytest.Rule, error) {
 
 // images returns the images in content: itself, or its children.
 func images(content registrytest.Content) ([]v1.Image, error) {
+	if img, isImage := content.(v1.Image); isImage {
+		return []v1.Image{img}, nil
+	}
 	list, isList := content.(v1.ImageIndex)
 	if !isList {
-		return []v1.Image{content.(v1.Image)}, nil
+		return nil, errors.New("the Definition has no such component")
 	}
 	m, err := list.IndexManifest()
 	if err != nil {

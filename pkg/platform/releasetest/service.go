@@ -1,18 +1,17 @@
 package releasetest
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
-	"mime"
 	"net/http"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -34,9 +33,7 @@ func Serve(t testing.TB, u Definition, o registrytest.Options) (*Platform, *regi
 		u.Store = s.URL() + SignaturesPath
 	}
 	w, err := New(u)
-	if err != nil {
-		t.Fatalf("releasetest: %v", err)
-	}
+	fail.On(t, err)
 	made.Store(w)
 	return w, s
 }
@@ -59,51 +56,15 @@ func (w *Platform) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// The parameters that the update service accepts (openshift/cincinnati, docs/design/cincinnati.md).
-var (
-	channelGrammar = regexp.MustCompile(`^[0-9a-z\-.]+$`)
-	archGrammar    = regexp.MustCompile(`^[0-9a-z]+$`)
-)
-
 func (w *Platform) serveGraph(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	channel, arch := q.Get("channel"), release.DefaultArch
-	if q.Has("arch") {
-		arch = release.Arch(q.Get("arch"))
+	text, err := w.Graph(q.Get("channel"), cmp.Or(release.Arch(q.Get("arch")), release.DefaultArch))
+	if err != nil {
+		refuse(rw, http.StatusInternalServerError, "failed_json_out", err.Error())
+		return
 	}
-	switch {
-	case !accepts(r.Header.Values("Accept")):
-		refuse(rw, http.StatusNotAcceptable, "invalid_content_type", "invalid Content-Type requested")
-	case channel == "":
-		refuse(rw, http.StatusBadRequest, "missing_params", "mandatory client parameters missing: channel")
-	case !channelGrammar.MatchString(channel):
-		refuse(rw, http.StatusBadRequest, "invalid_params", fmt.Sprintf("invalid client parameters: channel %q", channel))
-	case !archGrammar.MatchString(string(arch)):
-		refuse(rw, http.StatusBadRequest, "invalid_params", fmt.Sprintf("invalid client parameters: arch %q", arch))
-	default:
-		text, err := w.Graph(channel, arch)
-		if err != nil {
-			refuse(rw, http.StatusInternalServerError, "failed_json_out", err.Error())
-			return
-		}
-		rw.Header().Set("Content-Type", "application/json")
-		_, _ = rw.Write(text)
-	}
-}
-
-// accepts reports whether a client accepts JSON, in general or of this service.
-func accepts(headers []string) bool {
-	for one := range strings.SplitSeq(strings.Join(headers, ","), ",") {
-		mt, _, err := mime.ParseMediaType(one)
-		if err != nil {
-			continue
-		}
-		switch mt {
-		case "*/*", "application/*", "application/json", "application/vnd.redhat.cincinnati.v1+json":
-			return true
-		}
-	}
-	return len(headers) == 0
+	rw.Header().Set("Content-Type", "application/json")
+	_, _ = rw.Write(text)
 }
 
 // refuse writes an error response of the update service.

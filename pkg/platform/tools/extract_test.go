@@ -77,9 +77,8 @@ func layer(t *testing.T, names []string, files map[string]string) []byte {
 			h.Typeflag = tar.TypeDir
 		}
 		fail.On(t, w.WriteHeader(h))
-		if _, err := io.WriteString(w, files[name]); err != nil {
-			t.Fatal(err)
-		}
+		_, err := io.WriteString(w, files[name])
+		fail.On(t, err)
 	}
 	fail.On(t, w.Close())
 	return out.Bytes()

@@ -19,9 +19,8 @@ func patched(t testing.TB, data []byte, size int, patches ...patch) ([]byte, []s
 	fail.On(t, err)
 	for rest := data; len(rest) > 0; {
 		n := min(size, len(rest))
-		if _, err := p.Write(rest[:n]); err != nil {
-			t.Fatal(err)
-		}
+		_, err := p.Write(rest[:n])
+		fail.On(t, err)
 		rest = rest[n:]
 	}
 	fail.On(t, p.Close())

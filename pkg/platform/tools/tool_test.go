@@ -132,9 +132,7 @@ func TestAll(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(release.ToolNames(), known); diff != "" {
-		t.Errorf("package release has other names (-release +tools):\n%s", diff)
-	}
+	fail.Diff(t, release.ToolNames(), known)
 	if slices.ContainsFunc(release.DefaultToolNames(), func(name string) bool { return release.CheckToolName(name) != nil }) {
 		t.Error("a default tool is unknown")
 	}

@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/update"
@@ -82,14 +80,10 @@ func TestGraph(t *testing.T) {
 	if want := "/v1/graph?arch=amd64&channel=stable-4.20&token=s3cret"; r.RequestURI != want || r.Method != http.MethodGet {
 		t.Errorf("asked %s %s, want %s", r.Method, r.RequestURI, want)
 	}
-	if got := r.Header.Get("Accept"); got != "application/json" {
-		t.Errorf("Accept: %s", got)
-	}
+	fail.Diff(t, "application/json", r.Header.Get("Accept"))
 	sum := sha256.Sum256([]byte(answer))
 	want := update.Provenance{URL: url + "/v1/graph?arch=amd64&channel=stable-4.20", SHA256: hex.EncodeToString(sum[:])}
-	if diff := cmp.Diff(want, from); diff != "" {
-		t.Errorf("provenance (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, from)
 }
 
 // A getter records its request.
@@ -203,9 +197,7 @@ func TestResponses(t *testing.T) {
 					t.Errorf("the error does not say %q: %v", s, err)
 				}
 			}
-			if n := len(asked()); n != tt.times {
-				t.Errorf("asked %d times, want %d", n, tt.times)
-			}
+			fail.Diff(t, tt.times, len(asked()))
 		})
 	}
 }
@@ -218,9 +210,7 @@ func TestUnknownChannel(t *testing.T) {
 	if !errors.As(err, &unknown) {
 		t.Fatalf("got %v", err)
 	}
-	if diff := cmp.Diff(&update.UnknownChannelError{Channel: "stabel-4.20", Arch: release.Multi, URL: url + "?arch=multi&channel=stabel-4.20", Channels: s.Channels}, unknown); diff != "" {
-		t.Errorf("error (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, &update.UnknownChannelError{Channel: "stabel-4.20", Arch: release.Multi, URL: url + "?arch=multi&channel=stabel-4.20", Channels: s.Channels}, unknown)
 	for _, want := range []string{"channel stabel-4.20 has no releases for multi at " + url, `did you mean "stable-4.20"?`} {
 		if !strings.Contains(advice.Text(err), want) {
 			t.Errorf("the error does not say %q: %v", want, err)

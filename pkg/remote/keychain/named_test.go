@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestCheckNamed checks that a file that the user named must exist and be an auth file, and that
@@ -15,9 +17,7 @@ func TestCheckNamed(t *testing.T) {
 	missing, broken := filepath.Join(dir, "no.json"), filepath.Join(dir, "broken.json")
 	write(t, broken, `{"auths": [1`)
 	write(t, filepath.Join(dir, "home/.docker/config.json"), "{")
-	if err := New(options(dir, nil)).CheckNamed(); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, New(options(dir, nil)).CheckNamed())
 	err := New(options(dir, map[string]string{"REGISTRY_AUTH_FILE": missing})).CheckNamed()
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing+" (named by $REGISTRY_AUTH_FILE)") {
 		t.Errorf("an absent file: %v", err)

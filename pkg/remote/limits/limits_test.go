@@ -84,9 +84,7 @@ func TestFor(t *testing.T) {
 	if err != nil || all.For("docker.io").Streams != 1 {
 		t.Errorf("%+v, %v", all, err)
 	}
-	if got := (*Limits)(nil).For("quay.io"); got != (Host{}) {
-		t.Errorf("no file limits to %+v", got)
-	}
+	fail.Diff(t, (Host{}), (*Limits)(nil).For("quay.io"))
 }
 
 func TestMistakes(t *testing.T) {

@@ -190,9 +190,7 @@ func TestNeeded(t *testing.T) {
 			t.Errorf("%s: %v", version, got)
 		}
 	}
-	if got, want := Tag(image), "sha256-"+image.Encoded()+".sig"; got != want {
-		t.Errorf("tag %s, want %s", got, want)
-	}
+	fail.Diff(t, "sha256-"+image.Encoded()+".sig", Tag(image))
 }
 
 // policyText returns a ClusterImagePolicy with a key.

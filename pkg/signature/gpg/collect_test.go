@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -77,9 +75,7 @@ func TestCollect(t *testing.T) {
 		for n := 1; n <= 3; n++ {
 			asked = append(asked, address(b, image, n))
 		}
-		if diff := cmp.Diff(asked, w.asked); diff != "" {
-			t.Errorf("asked: %s", diff)
-		}
+		fail.Diff(t, asked, w.asked)
 		// The order of the stores does not change the signatures.
 		again, err := Collect(t.Context(), w, []string{b, a}, image, []Keyring{first.keyring}, now)
 		if err != nil || len(again) != 2 || !bytes.Equal(again[0].Body, older) || !bytes.Equal(again[1].Body, newer) {

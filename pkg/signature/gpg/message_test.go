@@ -20,9 +20,7 @@ func TestVerify(t *testing.T) {
 	good := first.sign(t, text(image), signed, 0)
 	fail.On(t, verifyOne(good, image, []Keyring{first.keyring}, now))
 	small := compressed(t, good)
-	if err := verifyOne(small, image, []Keyring{first.keyring}, now); err != nil {
-		t.Fatalf("compressed: %v", err)
-	}
+	fail.On(t, verifyOne(small, image, []Keyring{first.keyring}, now))
 	brief := newSigner("brief", 366*24*time.Hour) // expires the day after it signed
 	retired := newSigner("retired", 24*time.Hour) // long before
 	revoked := newSigner("revoked", 0)
@@ -35,9 +33,8 @@ func TestVerify(t *testing.T) {
 	// The parts of a message, from which others are built.
 	onePass, literal, signature := split(t, good)
 	v3 := first.version3(t, text(image))
-	if _, err := clusterAccepts(v3, public(first.entity), image, now); err != nil {
-		t.Fatalf("it is not even a good signature of version 3: %v", err)
-	}
+	_, err := clusterAccepts(v3, public(first.entity), image, now)
+	fail.On(t, err)
 
 	for _, tc := range []struct {
 		name     string
@@ -112,9 +109,7 @@ func TestVerifyAll(t *testing.T) {
 	first, second := signers()[0], signers()[1]
 	one, two := first.sign(t, text(image), signed, 0), second.sign(t, text(image), signed, 0)
 	both := []Keyring{first.keyring, second.keyring}
-	if err := VerifyAll([][]byte{one, []byte("broken"), two}, image, both, now); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, VerifyAll([][]byte{one, []byte("broken"), two}, image, both, now))
 	err := VerifyAll([][]byte{one, []byte("broken"), one}, image, both, now)
 	if err == nil || !strings.Contains(err.Error(), "satisfies the keyring second:\nsignature 2: not an OpenPGP message") {
 		t.Error(err)
@@ -173,9 +168,8 @@ func FuzzVerify(f *testing.F) {
 	bomb.Write([]byte{0xa3, 1})
 	w, err := flate.NewWriter(&bomb, flate.BestCompression)
 	fail.On(f, err)
-	if _, err := w.Write(make([]byte, 1<<20)); err != nil {
-		f.Fatal(err)
-	}
+	_, err = w.Write(make([]byte, 1<<20))
+	fail.On(f, err)
 	fail.On(f, w.Close())
 	f.Add(bomb.Bytes())
 	keys := public(first.entity)
@@ -202,9 +196,8 @@ func split(t testing.TB, message []byte) (onePass, literal, signature []byte) {
 		p, err := packet.Read(r)
 		fail.On(t, err)
 		if l, ok := p.(*packet.LiteralData); ok {
-			if _, err := bytes.NewBuffer(nil).ReadFrom(l.Body); err != nil {
-				t.Fatal(err)
-			}
+			_, err := bytes.NewBuffer(nil).ReadFrom(l.Body)
+			fail.On(t, err)
 		}
 		at = append(at, len(message)-r.Len())
 	}

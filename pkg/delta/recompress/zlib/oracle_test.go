@@ -65,17 +65,15 @@ func (l *library) compress(t *testing.T, o zlib.Options, data []byte, flush ...i
 		"flush": append([]int{}, flush...), "size": len(data),
 	})
 	fail.On(t, err)
-	if _, err := l.stdin.Write(append(append(line, '\n'), data...)); err != nil {
-		t.Fatal(err)
-	}
+	_, err = l.stdin.Write(append(append(line, '\n'), data...))
+	fail.On(t, err)
 	answer, err := l.stdout.ReadString('\n')
 	fail.On(t, err)
 	size, err := strconv.Atoi(strings.TrimSpace(answer))
 	fail.On(t, err)
 	result := make([]byte, size)
-	if _, err := io.ReadFull(l.stdout, result); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.ReadFull(l.stdout, result)
+	fail.On(t, err)
 	return result
 }
 
@@ -121,9 +119,8 @@ func compress(t *testing.T, o zlib.Options, data []byte, flush ...int) []byte {
 	for _, end := range append(flush, len(data)) {
 		for start < end {
 			n := min(1+random.IntN(100_000), end-start)
-			if _, err := w.Write(data[start : start+n]); err != nil {
-				t.Fatal(err)
-			}
+			_, err := w.Write(data[start : start+n])
+			fail.On(t, err)
 			start += n
 		}
 		if len(flush) > 0 && end == flush[0] {

@@ -90,9 +90,8 @@ func TestReset(t *testing.T) {
 			data := content("text", 300+(50-n)*(50-n)*7, 1)
 			var got bytes.Buffer
 			w.Reset(&got)
-			if _, err := w.Write(data); err != nil {
-				t.Fatal(err)
-			}
+			_, err := w.Write(data)
+			fail.On(t, err)
 			if n%7 == 0 {
 				continue // not closed
 			}
@@ -110,9 +109,8 @@ func TestMemory(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		w, err := zlib.NewWriter(io.Discard, o)
 		fail.On(t, err)
-		if _, err := w.Write(data); err != nil {
-			t.Fatal(err)
-		}
+		_, err = w.Write(data)
+		fail.On(t, err)
 		fail.On(t, w.Close())
 		runtime.ReadMemStats(&after)
 		if used := after.TotalAlloc - before.TotalAlloc; used > 1_000_000 {
