@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -184,7 +183,7 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// TestDamaged checks that files that are not what oc mirror wrote are errors.
+// TestDamaged checks that a manifest that is not what oc mirror wrote is an error.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	o, config := firstMonth(t)
@@ -192,19 +191,6 @@ func TestDamaged(t *testing.T) {
 	file := filepath.Join(dir, "mirror_000001.tar")
 	raw, err := os.ReadFile(file)
 	fail.On(t, err)
-	for name, tc := range map[string]struct {
-		raw  []byte
-		want string
-	}{
-		"empty":   {nil, "it is empty"},
-		"cut off": {raw[:len(raw)/2], "it is"},
-		"text":    {[]byte(strings.Repeat("no tar file", 200)), "not a complete tar file"},
-	} {
-		fail.On(t, os.WriteFile(file, tc.raw, 0o600))
-		if _, err := ocarchive.Open(dir); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 	at := strings.Index(string(raw), `"schemaVersion":2`)
 	raw[at+1] ^= 1
 	fail.On(t, os.WriteFile(file, raw, 0o600))
@@ -213,11 +199,6 @@ func TestDamaged(t *testing.T) {
 	defer from.Close()
 	if _, err := New(from, "oc-mirror"); err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("an altered manifest: %v", err)
-	}
-	for _, path := range []string{t.TempDir(), file} {
-		if _, err := ocarchive.Open(path); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("nothing: %v", err)
-		}
 	}
 }
 
