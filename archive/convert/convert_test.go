@@ -178,9 +178,7 @@ func TestSeries(t *testing.T) {
 		t.Errorf("alone: %+v, %d are earlier ones", listed(c.Plan), c.Earlier)
 	}
 	shared := digest.FromString("shared")
-	if diff := cmp.Diff([]Incomplete{{"tools/shell:1", want, shared}}, c.Incomplete); diff != "" {
-		t.Errorf("alone: %s", diff)
-	}
+	fail.Diff(t, []Incomplete{{"tools/shell:1", want, shared}}, c.Incomplete)
 }
 
 // TestDamaged checks that a manifest that is not what oc mirror wrote is an error.

@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -118,9 +119,7 @@ func (o *ocMirrorCache) compare(converted string, want map[string]bool) {
 		}
 	}
 	all, err := o.cache.Repositories(".")
-	if err != nil {
-		o.T.Fatal(err)
-	}
+	fail.On(o.T, err)
 	for _, r := range all {
 		for tag, d := range r.Tags {
 			in := tag
@@ -140,23 +139,15 @@ func (o *ocMirrorCache) compare(converted string, want map[string]bool) {
 func (o *ocMirrorCache) damaged(first, second string, image v1.Image) {
 	o.T.Helper()
 	layers, err := image.Layers()
-	if err != nil {
-		o.T.Fatal(err)
-	}
+	fail.On(o.T, err)
 	layer, err := layers[0].Compressed()
-	if err != nil {
-		o.T.Fatal(err)
-	}
+	fail.On(o.T, err)
 	content, err := io.ReadAll(layer)
 	manifest, manifestErr := image.RawManifest()
-	if err := errors.Join(err, manifestErr); err != nil {
-		o.T.Fatal(err)
-	}
+	fail.On(o.T, errors.Join(err, manifestErr))
 	for name, content := range map[string][]byte{"layer": content, "manifest": manifest} {
 		raw, err := os.ReadFile(filepath.Join(second, "mirror_000001.tar"))
-		if err != nil {
-			o.T.Fatal(err)
-		}
+		fail.On(o.T, err)
 		at := bytes.Index(raw, content)
 		if at < 0 {
 			o.T.Fatalf("the archive does not have the %s", name)

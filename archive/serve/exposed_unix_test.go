@@ -15,8 +15,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -61,9 +59,7 @@ func TestExposedFiles(t *testing.T) {
 	}
 	hint := ", which has a secret: run chmod 600 on it"
 	want := []string{fmt.Sprintf("others can read %s/shared.json (mode 0644)", dir) + hint, fmt.Sprintf("others can read %s (mode 0640)", key) + hint, fmt.Sprintf("others can read %s/tls/ours.key (mode 0644)", dir) + hint}
-	if diff := cmp.Diff(want, warned); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, warned)
 }
 
 // clientPair returns a certificate and its key.

@@ -129,9 +129,7 @@ func (s *sample) check(t testing.TB, dir string) {
 	a, err := Open(dir)
 	fail.On(t, err)
 	defer func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, a.Close())
 	}()
 	plan, err := readPlan(t.Context(), a)
 	if diff := cmp.Diff(string(s.plan), string(plan)); diff != "" || err != nil {
@@ -151,9 +149,7 @@ func (s *sample) check(t testing.TB, dir string) {
 		if err != nil || !bytes.Equal(raw, s.bytes[e.Digest]) {
 			t.Errorf("%s: %d bytes, %v", e.Digest, len(raw), err)
 		}
-		if err := body.Close(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, body.Close())
 		if manifest.Is(e.MediaType) {
 			desc, raw, err := a.Manifest(t.Context(), "", e.Digest)
 			if diff := cmp.Diff(e, desc); diff != "" || err != nil || !bytes.Equal(raw, s.bytes[e.Digest]) {
@@ -162,9 +158,7 @@ func (s *sample) check(t testing.TB, dir string) {
 		}
 	}
 	var read int64
-	if err := a.Verify(t.Context(), func(n int64) { read += n }); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, a.Verify(t.Context(), func(n int64) { read += n }))
 	if read != a.Size() {
 		t.Errorf("Verify read %d bytes, the volumes have %d", read, a.Size())
 	}
@@ -253,9 +247,7 @@ func TestDeterminism(t *testing.T) {
 			}
 		}
 		for range 2 * len(s.Entries) {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
+			fail.On(t, <-done)
 		}
 		fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 		if i == 0 {
@@ -276,12 +268,8 @@ func TestSecondRunHasNothingToDo(t *testing.T) {
 	if !w.Complete() || w.Sequence() != 1 || !w.Has(s.Entries[0]) {
 		t.Errorf("Complete() = %v, Sequence() = %d", w.Complete(), w.Sequence())
 	}
-	if err := w.PutBlob(t.Context(), "", s.Entries[0], func(context.Context, int64) (io.ReadCloser, error) { return nil, errors.New("opened") }); err != nil {
-		t.Error(err)
-	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, w.PutBlob(t.Context(), "", s.Entries[0], func(context.Context, int64) (io.ReadCloser, error) { return nil, errors.New("opened") }))
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	fail.Diff(t, before, folder(t, dir))
 }
 

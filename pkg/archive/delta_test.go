@@ -121,9 +121,7 @@ func TestReadDelta(t *testing.T) {
 	t.Parallel()
 	s := deltaMonths(t, 3, nil)
 	all := mustOpen(t, s.dirs...)
-	if err := s.rebuilt(t, all, 2); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, s.rebuilt(t, all, 2))
 	last := s.layers[2]
 	for _, offset := range []int64{1, 30_000, last.Size} {
 		body, err := all.UnhashedBlob(t.Context(), "", last, offset)
@@ -205,9 +203,7 @@ func TestEncryptedDeltas(t *testing.T) {
 	b, err := OpenWith(OpenOptions{Identities: []age.Identity{who}}, s.dirs...)
 	fail.On(t, err)
 	defer b.Close()
-	if err := s.rebuilt(t, b, 1); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, s.rebuilt(t, b, 1))
 }
 
 // TestDeltaDamage checks that damage to a delta is reported for its blob, and that a repair with the blob itself is

@@ -70,17 +70,13 @@ func TestEncryptedInterrupted(t *testing.T) {
 	if want := openAs(t, dir, ann).Selected().SetRef; err != nil || set != want {
 		t.Errorf("it is %v, want %v: %v", set, want, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, w.Close())
 	fail.Diff(t, before, folder(t, dir))
 	opts.Encrypt = to(person(t))
 	if w, err = Create(t.Context(), dir, s.content(), opts); err != nil || w.Complete() {
 		t.Errorf("for another recipient nothing is written: %v", err)
 	}
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, w.Close())
 }
 
 // TestEncryptedInterruptedDamage checks that content of an interrupted run is written again if the
@@ -104,9 +100,7 @@ func TestEncryptedInterruptedDamage(t *testing.T) {
 	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	a := openAs(t, dir, ann)
 	s.readBack(t, a)
-	if err := a.Verify(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, a.Verify(t.Context(), nil))
 }
 
 // TestEncryptedAnew checks that unfinished work is not continued without a secret, or if the set

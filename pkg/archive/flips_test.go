@@ -42,9 +42,7 @@ func TestTruncatedAtEveryBlock(t *testing.T) {
 		}
 	}
 	fail.On(t, os.WriteFile(path, whole, 0o644))
-	if err := inspect(t, dir); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, inspect(t, dir))
 }
 
 // sparsely returns the second number if tests are to be short, else the first.

@@ -159,9 +159,7 @@ func TestNewestAlone(t *testing.T) {
 	if len(sets) != 3 || sets[1].Dir != "" || sets[1].SetRef != s.sets[1] || sets[2].SetRef != s.sets[0] {
 		t.Errorf("Sets = %+v", sets)
 	}
-	if err := a.Verify(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, a.Verify(t.Context(), nil))
 }
 
 // TestMissingVolumes checks that a missing volume is reported with its set and the folders
@@ -217,9 +215,7 @@ func TestVolumesOnSeveralMedia(t *testing.T) {
 	if n := s.readable(t, a); n != 0 {
 		t.Errorf("%d are lost", n)
 	}
-	if err := a.Verify(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, a.Verify(t.Context(), nil))
 	if got := a.Selected().Volumes[2].Path; got != filepath.Join(third, "Volume 3 (copy).TAR") {
 		t.Errorf("volume 3 is %q", got)
 	}

@@ -287,9 +287,7 @@ func TestMisuse(t *testing.T) {
 	if err := w.Finish(t.Context()); err == nil || !strings.Contains(err.Error(), "content was not written: sha256:") {
 		t.Errorf("Finish = %v", err)
 	}
-	if err := errors.Join(w.Close(), w.Close()); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, errors.Join(w.Close(), w.Close()))
 	if err := w.PutBlob(t.Context(), "", s.Entries[0], s.open(s.Entries[0].Digest)); err == nil || !strings.Contains(err.Error(), "closed") {
 		t.Errorf("PutBlob after Close = %v", err)
 	}
@@ -321,9 +319,7 @@ func TestCancelledWhileRecalling(t *testing.T) {
 	if err := w.Finish(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("Finish = %v", err)
 	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	s.check(t, dir)
 }
 

@@ -168,9 +168,7 @@ func TestReadParts(t *testing.T) {
 			t.Errorf("from byte %d: no error", offset)
 		}
 	}
-	if err := a.Verify(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, a.Verify(t.Context(), nil))
 	p := parts[2]
 	alter(t, filepath.Join(dir, a.set.Volumes[p.volume].Name), flip((p.entry.Offset+9)*8))
 	body, err := a.Blob(t.Context(), "", desc, 0)

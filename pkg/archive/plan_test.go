@@ -70,9 +70,7 @@ func TestPlanDoesNotDecompress(t *testing.T) {
 		if _, err := readPlan(t.Context(), a); !errors.As(err, &damage) || !strings.Contains(err.Error(), "digest") {
 			t.Errorf("%s: %v, want an error about the digest", name, err)
 		}
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, a.Close())
 	}
 }
 

@@ -70,9 +70,7 @@ func TestRepair(t *testing.T) {
 	if got, err := io.ReadAll(body); err != nil || !bytes.Equal(got, s.bytes[lost.Digest]) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if err := body.Close(); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, body.Close())
 }
 
 func TestSetManifestIsSigned(t *testing.T) {

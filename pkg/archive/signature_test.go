@@ -340,8 +340,6 @@ func TestEncryptedSigned(t *testing.T) {
 		if v := a.Signature(); !v.Trusted {
 			t.Errorf("it is signed by %+v", v)
 		}
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, a.Close())
 	}
 }

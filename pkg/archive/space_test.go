@@ -57,9 +57,7 @@ func TestSpaceIsCheckedFirst(t *testing.T) {
 func TestSpaceThatCannotBeKnown(t *testing.T) {
 	s := newSample(1, 1000)
 	w := begin(t, t.TempDir(), s, Options{freeSpace: func(string) (int64, error) { return 0, errors.ErrUnsupported }})
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, w.Close())
 	broken := errors.New("broken")
 	if _, err := Create(t.Context(), t.TempDir(), s.content(), Options{freeSpace: func(string) (int64, error) { return 0, broken }}); !errors.Is(err, broken) {
 		t.Errorf("Create = %v", err)

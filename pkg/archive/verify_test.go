@@ -159,7 +159,5 @@ func TestDamageIsNamed(t *testing.T) {
 			}
 		})
 	}
-	if err := inspect(t, dir); err != nil {
-		t.Fatalf("the test broke the archive: %v", err)
-	}
+	fail.On(t, inspect(t, dir))
 }

@@ -154,7 +154,5 @@ func TestEncryptedVolumesNamedLikeThoseOfOCMirror(t *testing.T) {
 	}
 	a := openAs(t, dir, ann)
 	s.readBack(t, a)
-	if err := a.Verify(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, a.Verify(t.Context(), nil))
 }

@@ -107,9 +107,7 @@ func svgElements(t testing.TB, picture string) []element {
 		if errors.Is(err, io.EOF) {
 			return elements
 		}
-		if err != nil {
-			t.Fatalf("not XML: %v", err)
-		}
+		fail.On(t, err)
 		switch token := token.(type) {
 		case xml.StartElement:
 			e := element{name: token.Name.Local, attr: map[string]string{}}

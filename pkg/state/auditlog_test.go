@@ -17,9 +17,7 @@ func TestRemovedAudit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	shut := func(w *Workspace) {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, w.Close())
 	}
 	open := func() *Workspace {
 		w, err := Open(dir)

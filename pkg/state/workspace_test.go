@@ -97,9 +97,7 @@ func TestSaveResources(t *testing.T) {
 	if diff := cmp.Diff([]string{"a.yaml"}, removed); diff != "" || again != first {
 		t.Errorf("again: %s, removed: %s", again, diff)
 	}
-	if diff := cmp.Diff([]string{"b.yaml", "c.yaml", "mine.yaml"}, names(first)); diff != "" {
-		t.Errorf("files: %s", diff)
-	}
+	fail.Diff(t, []string{"b.yaml", "c.yaml", "mine.yaml"}, names(first))
 	if got, _ := os.ReadFile(filepath.Join(first, "b.yaml")); string(got) != "3" {
 		t.Errorf("b.yaml = %q", got)
 	}
@@ -181,9 +179,7 @@ func TestConfiguration(t *testing.T) {
 		}
 	}
 	fail.On(t, os.WriteFile(filepath.Join(dir, "configurations.json"), []byte("null"), 0o600))
-	if err := w.SaveConfiguration("a", "/x"); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, w.SaveConfiguration("a", "/x"))
 }
 
 func TestSaveFolder(t *testing.T) {

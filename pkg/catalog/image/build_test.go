@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 )
@@ -144,12 +145,8 @@ func TestBuild(t *testing.T) {
 func checkPlatform(t *testing.T, before, after v1.Image, dir string, kept []int, gone []string, tops map[v1.Hash]bool) {
 	t.Helper()
 	runtime, catalogd := unpacked(t, after, dir)
-	if diff := cmp.Diff(filteredFiles(), runtime.files(dir)); diff != "" {
-		t.Errorf("a container runtime sees (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(filteredFiles(), catalogd.files(dir)); diff != "" {
-		t.Errorf("catalogd sees (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, filteredFiles(), runtime.files(dir))
+	fail.Diff(t, filteredFiles(), catalogd.files(dir))
 	for _, name := range gone {
 		if _, ok := runtime[name]; ok {
 			t.Errorf("%s is still there", name)
@@ -172,9 +169,7 @@ func checkPlatform(t *testing.T, before, after v1.Image, dir string, kept []int,
 	for _, l := range now.Layers[:len(now.Layers)-1] {
 		got = append(got, l.Digest)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("kept layers (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 	top := now.Layers[len(now.Layers)-1]
 	tops[top.Digest] = true
 	if docker := strings.Contains(string(now.MediaType), "docker"); docker != strings.Contains(string(top.MediaType), "docker") {
@@ -189,12 +184,8 @@ func checkConfig(t *testing.T, before, after v1.Image, layers int) {
 	must(t, err)
 	now, err := after.ConfigFile()
 	must(t, err)
-	if diff := cmp.Diff(old.Config.Labels, now.Config.Labels); diff != "" {
-		t.Errorf("labels (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(old.Config.Entrypoint, now.Config.Entrypoint); diff != "" {
-		t.Errorf("entrypoint (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, old.Config.Labels, now.Config.Labels)
+	fail.Diff(t, old.Config.Entrypoint, now.Config.Entrypoint)
 	if strings.Contains(strings.Join(now.Config.Cmd, " "), "cache") {
 		t.Errorf("the command still has a cache: %q", now.Config.Cmd)
 	}
@@ -242,9 +233,7 @@ func TestBuildIndex(t *testing.T) {
 
 	img, files, err := read(t, m, root)
 	must(t, err)
-	if diff := cmp.Diff(map[string]string{"a/catalog.json": "A", "b/catalog.json": "B"}, files); diff != "" {
-		t.Errorf("catalog (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, map[string]string{"a/catalog.json": "A", "b/catalog.json": "B"}, files)
 	built, err := build(t.Context(), m, img, filtered)
 	must(t, err)
 	now, err := image.DecodeObject(m.blobs[built.Root.Digest])
@@ -263,9 +252,7 @@ func TestBuildIndex(t *testing.T) {
 		}
 		notes = append(notes, line.Platform.Architecture+" "+line.Annotations["note"])
 	}
-	if diff := cmp.Diff([]string{"arm64 arm64", "amd64 amd64"}, notes); diff != "" {
-		t.Errorf("platforms (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []string{"arm64 arm64", "amd64 amd64"}, notes)
 	if len(built.Source) != 2 || len(built.Dropped) != 1 {
 		t.Errorf("%d layers kept and %d dropped, want 2 and 1", len(built.Source), len(built.Dropped))
 	}
@@ -297,9 +284,7 @@ func TestBuildAgain(t *testing.T) {
 		roots = append(roots, again.Root)
 	}
 	for _, root := range roots[1:] {
-		if diff := cmp.Diff(roots[0], root); diff != "" {
-			t.Errorf("another image (-first +later):\n%s", diff)
-		}
+		fail.Diff(t, roots[0], root)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
@@ -205,9 +206,7 @@ func TestReadOnce(t *testing.T) {
 					got = append(got, l.Verdict)
 				}
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("verdicts (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, test.want, got)
 		})
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
@@ -54,9 +52,7 @@ func TestStream(t *testing.T) {
 	}
 	slices.Sort(all)
 	slices.Sort(got)
-	if diff := cmp.Diff(all, got); diff != "" {
-		t.Errorf("objects (-read +streamed):\n%s", diff)
-	}
+	fail.Diff(t, all, got)
 }
 
 func TestStreamErrors(t *testing.T) {

@@ -274,9 +274,7 @@ func TestRealCatalogs(t *testing.T) {
 			data := write(t, snapshot.Content{Catalog: want, Options: options})
 			got, err := open(t, data).Catalog(options)
 			fail.On(t, err)
-			if diff := cmp.Diff(want, got, same); diff != "" {
-				t.Errorf("(-read +snapshot)\n%s", diff)
-			}
+			fail.Diff(t, want, got, same)
 		})
 	}
 }

@@ -3,11 +3,10 @@ package upgrade_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // Operators that reach the head in a catalog and not in its successor.
@@ -40,7 +39,5 @@ func TestLost(t *testing.T) {
 	}
 	gone := upgrade.Catalog{Name: "c", Kept: content(t)}
 	head := operator(graph.V1, "p.v1.2.0", "")
-	if diff := cmp.Diff(1, len(upgrade.Lost(before, gone, []installed.Operator{head}))); diff != "" {
-		t.Errorf("without the package: %s", diff)
-	}
+	fail.Diff(t, 1, len(upgrade.Lost(before, gone, []installed.Operator{head})))
 }

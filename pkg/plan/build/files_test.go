@@ -85,9 +85,7 @@ func TestPlanFiles(t *testing.T) {
 		{"live.iso", "file+https://example.com/pub/live.iso", 4, false, "live.iso"},
 		{"run.sh", "file+local:tools/run.sh", 10, true, "run.sh"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 	for _, img := range p.Images {
 		if img.Kind != plan.FileImage || img.Repository != "gantry/files" || len(img.Tags) != 2 {
 			t.Errorf("%s %s becomes %s with the tags %v", img.Kind, img.Source, img.Repository, img.Tags)

@@ -45,9 +45,7 @@ func TestPlan(t *testing.T) {
 		both + " -> org/operand:v1 related",
 		"quay.io/org/bytag:v7 -> org/bytag:v7 related",
 	}
-	if diff := cmp.Diff(want, names(p), cmpopts.SortSlices(strings.Compare)); diff != "" {
-		t.Errorf("images: %s", diff)
-	}
+	fail.Diff(t, want, names(p), cmpopts.SortSlices(strings.Compare))
 	wantNotes := []string{
 		"1 related image has an empty reference; skipped",
 		`dir:///cat: package op: bundle op.v1.0.0 has no ClusterServiceVersion in the catalog (neither olm.csv.metadata nor in olm.bundle.object): ` +
@@ -55,9 +53,7 @@ func TestPlan(t *testing.T) {
 		"dir:///cat: whether 1 bundle lists all images in relatedImages is unknown, because the catalog does not have the deployments; relatedImages: complete reads the bundles",
 		"image centos:7 has no registry; docker.io is used",
 	}
-	if diff := cmp.Diff(wantNotes, p.Notes); diff != "" {
-		t.Errorf("notes: %s", diff)
-	}
+	fail.Diff(t, wantNotes, p.Notes)
 	for d, n := range w.reads {
 		if n > 1 && w.types[d] != "" && !strings.Contains(string(w.blobs[d]), "configs") {
 			t.Errorf("manifest %s was read %d times", d, n)
@@ -69,9 +65,7 @@ func TestPlan(t *testing.T) {
 	}
 	for _, img := range p.Images {
 		if img.Source == both {
-			if diff := cmp.Diff([]plan.Reason{{Catalog: "dir:///cat", Package: "op", Bundle: "op.v1.0.0", Name: "image0"}}, img.Reasons); diff != "" {
-				t.Errorf("reasons: %s", diff)
-			}
+			fail.Diff(t, []plan.Reason{{Catalog: "dir:///cat", Package: "op", Bundle: "op.v1.0.0", Name: "image0"}}, img.Reasons)
 		}
 	}
 }
@@ -130,13 +124,9 @@ func TestPlanBlockedImages(t *testing.T) {
 	w.push("quay.io/org/a:v1", w.image("a"))
 	w.push("quay.io/org/b:v1", w.image("b"))
 	p := w.makePlan("  additionalImages: [{name: 'quay.io/org/a:v1'}, {name: 'quay.io/org/b:v1'}]\n  blockedImages: [{name: 'org/b'}]\n")
-	if diff := cmp.Diff([]string{"quay.io/org/a:v1 -> org/a:v1 additional"}, names(p)); diff != "" {
-		t.Errorf("images: %s", diff)
-	}
+	fail.Diff(t, []string{"quay.io/org/a:v1 -> org/a:v1 additional"}, names(p))
 	want := []plan.Blocked{{Source: "quay.io/org/b:v1", Pattern: "org/b", Reasons: []plan.Reason{{List: "additionalImages"}}}}
-	if diff := cmp.Diff(want, p.Blocked); diff != "" {
-		t.Errorf("blocked: %s", diff)
-	}
+	fail.Diff(t, want, p.Blocked)
 }
 
 func TestPlanTargets(t *testing.T) {
@@ -152,9 +142,7 @@ func TestPlanTargets(t *testing.T) {
 		"quay.io/org/a:v1 -> mine/a:v1 additional",
 		"quay.io/org/a:v1 -> org/a:other additional",
 	}
-	if diff := cmp.Diff(want, names(p), cmpopts.SortSlices(strings.Compare)); diff != "" {
-		t.Errorf("images: %s", diff)
-	}
+	fail.Diff(t, want, names(p), cmpopts.SortSlices(strings.Compare))
 }
 
 func TestPlanTwoCatalogs(t *testing.T) {
@@ -281,9 +269,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		again, err := plan.Read(bytes.NewReader(jsonOf(t, p)))
-		if err != nil {
-			t.Fatalf("reading what was written: %v", err)
-		}
+		fail.On(t, err)
 		fail.Diff(t, p, again, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(plan.Missing{}))
 	})
 }

@@ -73,18 +73,14 @@ func threePackages(t *testing.T) *cached {
 func (c *cached) plan(stanza string) *plan.Plan {
 	c.t.Helper()
 	p, err := Plan(c.t.Context(), parseConfig(c.t, stanza), "imageset", c.sources(), Options{})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	fail.On(c.t, err)
 	return p
 }
 
 func (c *cached) reduce(p *plan.Plan) *plan.Reduced {
 	c.t.Helper()
 	r, err := Reduce(c.t.Context(), p, c.sources())
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	fail.On(c.t, err)
 	return r
 }
 
@@ -94,9 +90,7 @@ func (c *cached) lose(p *plan.Plan, source string) *plan.Plan {
 	for _, img := range p.Images {
 		if strings.HasPrefix(img.Source, source) {
 			q, err := p.Without([]plan.FailedImage{{Source: img.Source, Repository: img.Repository, Err: errors.New("unavailable")}})
-			if err != nil {
-				c.t.Fatal(err)
-			}
+			fail.On(c.t, err)
 			return q
 		}
 	}
@@ -120,22 +114,14 @@ func TestReduce(t *testing.T) {
 				t.Fatalf("rebuilt: %s; not rebuilt: %v", diff, r.NotReduced)
 			}
 			want := w.plan(strings.Replace(chosen, "{name: b}, ", "", 1))
-			if diff := cmp.Diff(names(want), names(got)); diff != "" {
-				t.Errorf("images: %s", diff)
-			}
+			fail.Diff(t, names(want), names(got))
 			c := got.Catalogs[0]
 			if c.Digest != want.Catalogs[0].Digest || !c.Built || c.Digest == p.Catalogs[0].Digest {
 				t.Errorf("the catalog is %s, want the digest without b in the configuration: %s", c.Digest, want.Catalogs[0].Digest)
 			}
-			if diff := cmp.Diff(want.Manifests, got.Manifests); diff != "" {
-				t.Errorf("manifests: %s", diff)
-			}
-			if diff := cmp.Diff(want.Blobs, got.Blobs); diff != "" {
-				t.Errorf("blobs: %s", diff)
-			}
-			if diff := cmp.Diff([]plan.Excluded{{Package: "b", Images: []string{"quay.io/org/b-operand:v1"}}}, c.Excluded); diff != "" {
-				t.Errorf("excluded: %s", diff)
-			}
+			fail.Diff(t, want.Manifests, got.Manifests)
+			fail.Diff(t, want.Blobs, got.Blobs)
+			fail.Diff(t, []plan.Excluded{{Package: "b", Images: []string{"quay.io/org/b-operand:v1"}}}, c.Excluded)
 			if len(got.Missing) != 0 {
 				t.Errorf("missing: %+v", got.Missing)
 			}
@@ -199,9 +185,7 @@ func TestReducedPlan(t *testing.T) {
 			for _, pkg := range s.Catalogs[0].Result.Catalog.Packages {
 				kept = append(kept, pkg.Name)
 			}
-			if diff := cmp.Diff([]string{"a", "c"}, kept); diff != "" {
-				t.Errorf("Reselect: %s", diff)
-			}
+			fail.Diff(t, []string{"a", "c"}, kept)
 			// Reduce the plan once more; after that there is nothing left to exclude.
 			less := w.reduce(w.lose(p, "quay.io/org/c@")).Plan
 			if c := less.Catalogs[0]; len(c.Excluded) != 2 || len(c.Packages) != 1 {

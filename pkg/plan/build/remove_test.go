@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/plan/deletion"
 )
@@ -16,9 +17,7 @@ func (c *cached) remove(p *plan.Plan, packages ...string) *Removed {
 		return slices.ContainsFunc(img.Reasons, func(r plan.Reason) bool { return slices.Contains(packages, r.Package) })
 	})
 	r, err := Remove(c.t.Context(), p, choice, c.sources())
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	fail.On(c.t, err)
 	return r
 }
 

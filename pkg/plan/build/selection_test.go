@@ -88,9 +88,7 @@ func TestInstalledDependency(t *testing.T) {
 		kept[b.Name] = b.Reason
 	}
 	want := map[string]string{"dep.v1.0.0": "installed", "dep.v1.1.0": "installed", "dep.v1.2.0": "dependency"}
-	if diff := cmp.Diff(want, kept); diff != "" {
-		t.Errorf("kept: %s", diff)
-	}
+	fail.Diff(t, want, kept)
 	for _, note := range p.Notes {
 		if strings.Contains(note, "not mirrored") {
 			t.Errorf("note: %s", note)
@@ -187,9 +185,7 @@ func TestSelectOnly(t *testing.T) {
 			}
 		}
 		if pkg == "dep" {
-			if diff := cmp.Diff(p.Catalogs[0].Packages[:1], s.Catalogs[0].Catalog.Packages); diff != "" {
-				t.Errorf("kept: %s", diff)
-			}
+			fail.Diff(t, p.Catalogs[0].Packages[:1], s.Catalogs[0].Catalog.Packages)
 		}
 	}
 }

@@ -52,18 +52,14 @@ func (f *importSite) bring(p *plan.Plan, opts ReceiptOptions, folders ...string)
 		return "", err
 	}
 	report, err := mirror.Run(f.t.Context(), p, c.Archive, f.registry, mirror.Options{MountFrom: site.MountFrom})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	fail.On(f.t, err)
 	return c.WriteReceipt(f.t.Context(), p, report, opts)
 }
 
 func (f *importSite) mustBring(p *plan.Plan, folders ...string) string {
 	f.t.Helper()
 	file, err := f.bring(p, ReceiptOptions{}, folders...)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	fail.On(f.t, err)
 	return file
 }
 
@@ -284,9 +280,7 @@ func TestPlanLeftOut(t *testing.T) {
 	f.mustBring(w.month(1), "disk1")
 	refused(t, imported(f.ws), advice.Mismatch, words...)
 	f.mustBring(w.month(2), "disk2")
-	if err := imported(f.ws); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, imported(f.ws))
 	f.mustBring(w.month(2), "same")
 	fail.On(t, os.WriteFile(w.path("far/imported/mirror/ops.json"), []byte("{"), 0o600))
 	if err := imported(f.ws); err == nil || !strings.Contains(err.Error(), "reading the plan that was imported before") {
@@ -325,9 +319,7 @@ func TestReadBack(t *testing.T) {
 		t.Error("a manifest is looked for elsewhere")
 	}
 	p.Blobs = onlyOf(p, p.Images[1].Digest)
-	if err := read(); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, read())
 	f.registry.lose("")
 	if err := read(); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "gantry-000001.json") {
 		t.Errorf("of a mirror that lost it: %v", err)

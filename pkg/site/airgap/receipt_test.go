@@ -93,9 +93,7 @@ func (f *importSite) replace(file, old, now string) {
 	if err == nil {
 		err = os.WriteFile(f.path(file), bytes.Replace(text, []byte(old), []byte(now), 1), 0o600)
 	}
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	fail.On(f.t, err)
 }
 
 // rewrite changes a receipt.
@@ -108,9 +106,7 @@ func (f *importSite) rewrite(file string, change func(*state.Receipt)) {
 	if err == nil {
 		err = os.WriteFile(f.path(file), text.Bytes(), 0o600)
 	}
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	fail.On(f.t, err)
 }
 
 // TestReceiptHeals checks that an archive written from a receipt contains the content of a lost
