@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"testing"
+	"testing/iotest"
 
 	"filippo.io/age"
 
@@ -31,7 +32,7 @@ func TestEncryptedInterrupted(t *testing.T) {
 			continue
 		}
 		err := w.PutBlob(t.Context(), "", e, func(ctx context.Context, _ int64) (io.ReadCloser, error) {
-			return io.NopCloser(io.MultiReader(bytes.NewReader(s.bytes[e.Digest][:e.Size/2]), broken{gone})), nil
+			return io.NopCloser(io.MultiReader(bytes.NewReader(s.bytes[e.Digest][:e.Size/2]), iotest.ErrReader(gone))), nil
 		})
 		if e.Size > 0 && !errors.Is(err, gone) {
 			t.Fatal(err)
@@ -120,8 +121,3 @@ func TestEncryptedAnew(t *testing.T) {
 	s.write(t, dir, opts)
 	s.readBack(t, openAs(t, dir, ann))
 }
-
-// broken is a reader that fails.
-type broken struct{ err error }
-
-func (f broken) Read([]byte) (int, error) { return 0, f.err }

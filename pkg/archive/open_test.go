@@ -3,7 +3,6 @@ package archive
 import (
 	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -72,12 +71,7 @@ func months(t *testing.T) *line {
 func (s *sample) readable(t *testing.T, a *Archive) (lost int) {
 	t.Helper()
 	for _, e := range s.Entries {
-		body, err := a.Blob(t.Context(), "", e, 0)
-		var raw []byte
-		if err == nil {
-			raw, err = io.ReadAll(body)
-			err = errors.Join(err, body.Close())
-		}
+		raw, err := readBlob(t, a, e, 0)
 		lacks := a.CheckContent(e)
 		switch {
 		case err != nil:

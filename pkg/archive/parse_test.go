@@ -36,6 +36,16 @@ func reframe(s *set) {
 	}
 }
 
+// refused checks that a set manifest is refused.
+func (s *set) refused(t *testing.T, want string) {
+	t.Helper()
+	raw, err := json.Marshal(s)
+	fail.On(t, err)
+	if _, err := parseSet(raw); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("parseSet = %v, want %q", err, want)
+	}
+}
+
 func TestParseSetRefuses(t *testing.T) {
 	other := digest.FromString("other")
 	for name, tc := range map[string]struct {
@@ -100,11 +110,7 @@ func TestParseSetRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 			tc.change(p.set)
-			raw, err := json.Marshal(p.set)
-			fail.On(t, err)
-			if _, err := parseSet(raw); err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("parseSet = %v, want %q", err, tc.want)
-			}
+			p.set.refused(t, tc.want)
 		})
 	}
 	for _, text := range []string{"", "{}", "[]", "null", `{"format":"1"}`, `{"format":1.5}`, `{"format":1,"volumes":{}}`, `{"format":1}trailing`} {

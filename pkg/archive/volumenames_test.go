@@ -94,12 +94,7 @@ func TestInterruptedNamingLikeOCMirror(t *testing.T) {
 		t.Errorf("a file of another tool: %v", err)
 	}
 	fail.On(t, errors.Join(next.Close(), os.Remove(foreign)))
-	last := begin(t, dead, s, opts)
-	s.put(t, last)
-	fail.On(t, errors.Join(last.Finish(t.Context()), last.Close()))
-	if diff := cmp.Diff(want, folder(t, dead)); diff != "" {
-		t.Errorf("%.500s", diff)
-	}
+	s.continued(t, dead, opts, 0, want)
 }
 
 // TestHostileVolumeNames checks that names of volumes other than those that a set can have are refused.
@@ -140,19 +135,4 @@ func fileNamesIn(t *testing.T, dir string) (names []string) {
 		names = append(names, e.Name())
 	}
 	return names
-}
-
-// TestEncryptedVolumesNamedLikeThoseOfOCMirror checks that encrypted sets have the names, too, and can be
-// continued.
-func TestEncryptedVolumesNamedLikeThoseOfOCMirror(t *testing.T) {
-	ann, dir, s := person(t), t.TempDir(), newSample(1, 10000)
-	s.write(t, dir, Options{VolumeSize: 64 << 10, OCMirrorNames: true, Encrypt: to(ann)})
-	before := fileNamesIn(t, dir)
-	s.write(t, dir, Options{VolumeSize: 64 << 10, OCMirrorNames: true, Encrypt: to(ann)})
-	if after := fileNamesIn(t, dir); !slices.Contains(after, "mirror_000001.tar") || !slices.Equal(before, after) {
-		t.Errorf("files %v, then %v", before, after)
-	}
-	a := openAs(t, dir, ann)
-	s.readBack(t, a)
-	fail.On(t, a.Verify(t.Context(), nil))
 }

@@ -74,9 +74,7 @@ func TestAttachments(t *testing.T) {
 			if !bytes.Equal(first, jsonOf(t, w.plan("  additionalImages: [{name: '"+signedRepo+":v1', targetRepo: renamed/app, platforms: [{os: linux, architecture: amd64}]}]\n"))) {
 				t.Error("the second plan differs")
 			}
-			if again, err := plan.Read(bytes.NewReader(first)); err != nil || !bytes.Equal(first, jsonOf(t, again)) {
-				t.Errorf("the plan is not read: %v", err)
-			}
+			reread(t, p)
 			for _, text := range []string{"  signatures: remove\n", ""} {
 				q := w.plan("  additionalImages: [{name: '"+signedRepo+":v1'}]\n"+text, Options{RemoveSignatures: text == ""})
 				if len(attached(q)) > 0 {
@@ -141,9 +139,7 @@ func TestArtifactTypes(t *testing.T) {
 		if unsigned, all := p.Unsigned(); unsigned != tc.unsigned || all != 1 {
 			t.Errorf("%s: %d of %d images unsigned", tc.name, unsigned, all)
 		}
-		if _, err := plan.Read(bytes.NewReader(jsonOf(t, p))); err != nil {
-			t.Errorf("%s: %v", tc.name, err)
-		}
+		reread(t, p)
 	}
 }
 
@@ -343,7 +339,7 @@ func TestAttachmentsOfBlockedAndConfigured(t *testing.T) {
 func TestSignaturesOfCatalogs(t *testing.T) {
 	t.Parallel()
 	c := threePackages(t)
-	w := &signedFixture{fixture: c.fixture, pageSize: 1000, referrers: map[string][]ocispec.Descriptor{}, requests: map[string]int{}}
+	w := &signedFixture{fixture: c, pageSize: 1000, referrers: map[string][]ocispec.Descriptor{}, requests: map[string]int{}}
 	original := w.tags[cutIndex]
 	w.sign("quay.io/cat/index", original, ".sig")
 	sources := c.sources()

@@ -118,15 +118,3 @@ func TestPlatformsInsideAnInnerIndex(t *testing.T) {
 		t.Errorf("%d manifests, want the outer index, the inner one and the image", p.Totals.Manifests)
 	}
 }
-
-func TestBlockedIsSorted(t *testing.T) {
-	w := newFixture(t)
-	w.push("quay.io/org/a:v1", w.image("a"))
-	w.push("quay.io/org/z:v1", w.image("z"))
-	text := "  additionalImages: [{name: 'quay.io/org/a:v1', targetRepo: x/one}, {name: 'quay.io/org/a:v1', targetRepo: y/two}, {name: 'quay.io/org/z:v1'}]\n" +
-		"  blockedImages: [{name: 'x/one'}, {name: 'y/two'}]\n"
-	first := w.makePlan(text)
-	for range 20 {
-		fail.Diff(t, first.Blocked, w.makePlan(text).Blocked)
-	}
-}

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"slices"
@@ -94,11 +93,7 @@ func TestMinAgeOfBundles(t *testing.T) {
 				t.Errorf("warnings: %q", warned)
 			}
 			// The plan can be read, and the catalog built again from it.
-			var text bytes.Buffer
-			fail.On(t, p.Write(&text))
-			again, err := plan.Read(&text)
-			fail.On(t, err)
-			fail.Diff(t, p.Catalogs[0].TooYoung, again.Catalogs[0].TooYoung)
+			again := reread(t, p)
 			if again.Catalogs[0].Built {
 				fail.On(t, RebuildCatalog(t.Context(), again.Catalogs[0], nil, "", w.sources()))
 			}

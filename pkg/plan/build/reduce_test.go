@@ -1,10 +1,8 @@
 package build
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -12,45 +10,18 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
-// cached is a fixture that finds the images it built by digest alone, like the cache of a workspace.
-type cached struct {
-	*fixture
-	built map[digest.Digest]bool
-}
-
-func (c *cached) Write(ctx context.Context, mediaType string, write func(io.Writer) error) (ocispec.Descriptor, error) {
-	desc, err := c.fixture.Write(ctx, mediaType, write)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.built[desc.Digest] = true
-	return desc, err
-}
-
-func (c *cached) Manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
-	c.mu.Lock()
-	built, raw, kind := c.built[d], c.blobs[d], c.types[d]
-	c.mu.Unlock()
-	if built {
-		return ocispec.Descriptor{MediaType: kind, Digest: d, Size: int64(len(raw))}, raw, nil
-	}
-	return c.fixture.Manifest(ctx, source, d)
-}
-
-func (c *cached) sources() Sources { return Sources{Images: c, Files: c, Store: c} }
-
 const cutIndex = "quay.io/cat/index:v1"
 
 // threePackages is a fixture with a catalog image of three packages: "a" and "b" share an image, and
 // "c" depends on "b".
-func threePackages(t *testing.T) *cached {
-	w := &cached{fixture: newFixture(t), built: map[digest.Digest]bool{}}
+func threePackages(t *testing.T) *fixture {
+	w := newFixture(t)
 	shared := w.push("quay.io/org/shared", w.image("base", "shared"))
 	w.push("quay.io/org/b-operand:v1", w.image("base", "b operand"))
 	w.catalog("/a", "a", map[string]any{"image": w.push("quay.io/org/a", w.image("a")), "relatedImages": related(shared)})
@@ -65,19 +36,12 @@ func threePackages(t *testing.T) *cached {
 	text = strings.Replace(text, `"properties":[{"type":"olm.package","value":{"packageName":"c"`,
 		`"properties":[{"type":"olm.package.required","value":{"packageName":"b","versionRange":">=1.0.0"}},{"type":"olm.package","value":{"packageName":"c"`, 1)
 	w.files["/all"] = fstest.MapFS{"catalog.json": {Data: []byte(text)}}
-	whole := w.plan("  operators: [{catalog: 'dir:///all', full: true}]\n")
+	whole := w.makePlan("  operators: [{catalog: 'dir:///all', full: true}]\n")
 	w.push(cutIndex, ocispec.Descriptor{Digest: whole.Catalogs[0].Digest})
 	return w
 }
 
-func (c *cached) plan(stanza string) *plan.Plan {
-	c.t.Helper()
-	p, err := Plan(c.t.Context(), parseConfig(c.t, stanza), "imageset", c.sources(), Options{})
-	fail.On(c.t, err)
-	return p
-}
-
-func (c *cached) reduce(p *plan.Plan) *plan.Reduced {
+func (c *fixture) reduce(p *plan.Plan) *plan.Reduced {
 	c.t.Helper()
 	r, err := Reduce(c.t.Context(), p, c.sources())
 	fail.On(c.t, err)
@@ -85,7 +49,7 @@ func (c *cached) reduce(p *plan.Plan) *plan.Reduced {
 }
 
 // lose returns the plan without the image from that source.
-func (c *cached) lose(p *plan.Plan, source string) *plan.Plan {
+func (c *fixture) lose(p *plan.Plan, source string) *plan.Plan {
 	c.t.Helper()
 	for _, img := range p.Images {
 		if strings.HasPrefix(img.Source, source) {
@@ -107,13 +71,13 @@ func TestReduce(t *testing.T) {
 	for name, stanza := range map[string]string{"chosen": chosen, "as it is": asItIs} {
 		t.Run(name, func(t *testing.T) {
 			w := threePackages(t)
-			p := w.plan(stanza)
+			p := w.makePlan(stanza)
 			r := w.reduce(w.lose(p, "quay.io/org/b-operand:v1"))
 			got := r.Plan
 			if diff := cmp.Diff([]string{cutIndex}, r.Catalogs); diff != "" || len(r.NotReduced) > 0 {
 				t.Fatalf("rebuilt: %s; not rebuilt: %v", diff, r.NotReduced)
 			}
-			want := w.plan(strings.Replace(chosen, "{name: b}, ", "", 1))
+			want := w.makePlan(strings.Replace(chosen, "{name: b}, ", "", 1))
 			fail.Diff(t, names(want), names(got))
 			c := got.Catalogs[0]
 			if c.Digest != want.Catalogs[0].Digest || !c.Built || c.Digest == p.Catalogs[0].Digest {
@@ -133,11 +97,7 @@ func TestReduce(t *testing.T) {
 					t.Errorf("%s is there because of b: %v", img.Source, img.Reasons)
 				}
 			}
-			for _, words := range []string{"package b is excluded: 1 image is missing: quay.io/org/b-operand:v1", `c.v1.0.0" of ` + cutIndex} {
-				if !slices.ContainsFunc(got.Notes, func(n string) bool { return strings.Contains(n, words) }) {
-					t.Errorf("no note says %q: %q", words, got.Notes)
-				}
-			}
+			noted(t, got.Notes, "package b is excluded: 1 image is missing: quay.io/org/b-operand:v1", `c.v1.0.0" of `+cutIndex)
 		})
 	}
 }
@@ -146,17 +106,10 @@ func TestReduce(t *testing.T) {
 // same effect as images that fail later.
 func TestReduceOfMissingImages(t *testing.T) {
 	w := threePackages(t)
-	want := w.reduce(w.lose(w.plan(chosen), "quay.io/org/b-operand:v1")).Plan
+	want := w.reduce(w.lose(w.makePlan(chosen), "quay.io/org/b-operand:v1")).Plan
 	delete(w.tags, "quay.io/org/b-operand:v1")
-	got := w.reduce(w.plan(chosen)).Plan
-	fail.Diff(t, mustJSON(t, want), mustJSON(t, got))
-}
-
-func mustJSON(t *testing.T, p *plan.Plan) string {
-	t.Helper()
-	var text strings.Builder
-	fail.On(t, p.Write(&text))
-	return text.String()
+	got := w.reduce(w.makePlan(chosen)).Plan
+	fail.Diff(t, string(jsonOf(t, want)), string(jsonOf(t, got)))
 }
 
 // TestReducedPlan checks that a reduced plan can be read back, rebuilt in another workspace and
@@ -165,11 +118,9 @@ func TestReducedPlan(t *testing.T) {
 	for name, stanza := range map[string]string{"chosen": chosen, "as it is": asItIs, "a folder": "  operators: [{catalog: 'dir:///all', full: true}]\n"} {
 		t.Run(name, func(t *testing.T) {
 			w := threePackages(t)
-			text := mustJSON(t, w.reduce(w.lose(w.plan(stanza), "quay.io/org/b-operand:v1")).Plan)
-			p, err := plan.Read(strings.NewReader(text))
-			fail.On(t, err)
+			p := reread(t, w.reduce(w.lose(w.makePlan(stanza), "quay.io/org/b-operand:v1")).Plan)
 			for d := range maps.Clone(w.built) {
-				if d != digest.Digest(strings.SplitN(w.push(cutIndex, ocispec.Descriptor{Digest: w.tags[cutIndex]}), "@", 2)[1]) {
+				if d != w.tags[cutIndex] {
 					delete(w.built, d)
 				}
 			}
@@ -203,7 +154,7 @@ func TestReducedPlan(t *testing.T) {
 
 func TestReduceNotPossible(t *testing.T) {
 	w := threePackages(t)
-	p := w.plan(chosen)
+	p := w.makePlan(chosen)
 	t.Run("nothing is left", func(t *testing.T) {
 		lost := w.lose(w.lose(p, "quay.io/org/shared"), "quay.io/org/c@")
 		r := w.reduce(lost)
@@ -213,7 +164,7 @@ func TestReduceNotPossible(t *testing.T) {
 	})
 	t.Run("it cannot be read", func(t *testing.T) {
 		lost := w.lose(p, "quay.io/org/b-operand:v1")
-		broken := &cached{fixture: newFixture(t), built: map[digest.Digest]bool{}}
+		broken := newFixture(t)
 		r, err := Reduce(t.Context(), lost, broken.sources())
 		if err != nil || r.Plan != lost || !strings.Contains(r.NotReduced[cutIndex], "cannot be read") {
 			t.Errorf("%+v, %v", r, err)
@@ -233,12 +184,12 @@ func TestReduceNotPossible(t *testing.T) {
 // and that one that only the configuration lists affects no catalog.
 func TestReduceKeepsListedImages(t *testing.T) {
 	w := threePackages(t)
-	p := w.plan(chosen + "  additionalImages: [{name: 'quay.io/org/b-operand:v1'}]\n")
+	p := w.makePlan(chosen + "  additionalImages: [{name: 'quay.io/org/b-operand:v1'}]\n")
 	r := w.reduce(w.lose(p, "quay.io/org/b-operand:v1"))
 	if len(r.Plan.Missing) != 1 || len(r.Plan.Missing[0].Reasons) != 1 || r.Plan.Missing[0].Reasons[0].List != "additionalImages" {
 		t.Errorf("missing: %+v", r.Plan.Missing)
 	}
-	p = w.plan(asItIs + "  additionalImages: [{name: 'quay.io/org/b-operand:v1', targetRepo: extra/image}]\n")
+	p = w.makePlan(asItIs + "  additionalImages: [{name: 'quay.io/org/b-operand:v1', targetRepo: extra/image}]\n")
 	for _, img := range p.Images {
 		if img.Repository == "extra/image" {
 			lost, err := p.Without([]plan.FailedImage{{Source: img.Source, Repository: img.Repository, Err: errors.New("gone")}})
@@ -253,7 +204,7 @@ func TestReduceKeepsListedImages(t *testing.T) {
 // TestReduceOneOfTwoCatalogs checks that two catalogs from the same source are reduced separately.
 func TestReduceOneOfTwoCatalogs(t *testing.T) {
 	w := threePackages(t)
-	p := w.plan("  operators:\n  - {catalog: '" + cutIndex + "', targetTag: left, packages: [{name: a}, {name: b}]}\n" +
+	p := w.makePlan("  operators:\n  - {catalog: '" + cutIndex + "', targetTag: left, packages: [{name: a}, {name: b}]}\n" +
 		"  - {catalog: '" + cutIndex + "', targetTag: right, packages: [{name: a}]}\n")
 	r := w.reduce(w.lose(p, "quay.io/org/b-operand:v1"))
 	fail.Diff(t, []string{cutIndex + " as :left"}, r.Catalogs)
@@ -265,8 +216,8 @@ func TestReduceOneOfTwoCatalogs(t *testing.T) {
 
 func TestWithoutCatalogImage(t *testing.T) {
 	w := threePackages(t)
-	p := w.plan(chosen)
-	before := mustJSON(t, p)
+	p := w.makePlan(chosen)
+	before := string(jsonOf(t, p))
 	q := w.lose(p, cutIndex)
 	if len(q.Catalogs) != 0 || len(q.Images) != len(p.Images)-1 || q.Missing[0].Kind != plan.CatalogImage {
 		t.Errorf("%+v", q)
@@ -274,12 +225,10 @@ func TestWithoutCatalogImage(t *testing.T) {
 	if r := w.reduce(q); r.Plan != q {
 		t.Error("a plan with nothing to reduce was reduced")
 	}
-	if text := mustJSON(t, p); text != before {
+	if text := string(jsonOf(t, p)); text != before {
 		t.Error("the plan was changed")
 	}
-	if _, err := plan.Read(bytes.NewReader([]byte(mustJSON(t, q)))); err != nil {
-		t.Error(err)
-	}
+	reread(t, q)
 }
 
 // TestReduceIgnoresWithheldCatalogs checks that a package of a withheld catalog does not count as
@@ -287,9 +236,9 @@ func TestWithoutCatalogImage(t *testing.T) {
 func TestReduceIgnoresWithheldCatalogs(t *testing.T) {
 	w := threePackages(t)
 	const other = "quay.io/cat/other:v1"
-	only := w.plan("  operators: [{catalog: 'dir:///b', full: true}]\n")
+	only := w.makePlan("  operators: [{catalog: 'dir:///b', full: true}]\n")
 	w.push(other, ocispec.Descriptor{Digest: only.Catalogs[0].Digest})
-	p := w.plan("  operators: [{catalog: '" + cutIndex + "', packages: [{name: a}, {name: c}]}, {catalog: '" + other + "', full: true}]\n")
+	p := w.makePlan("  operators: [{catalog: '" + cutIndex + "', packages: [{name: a}, {name: c}]}, {catalog: '" + other + "', full: true}]\n")
 	for _, tc := range []struct {
 		lost string
 		kept []string // catalogs

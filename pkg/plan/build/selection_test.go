@@ -15,7 +15,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/fail"
-	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
 // need adds a dependency on a package to the last bundle of a dir:// catalog.
@@ -71,10 +70,7 @@ func TestInstalledDependency(t *testing.T) {
 	runs := installed.Operator{Package: "dep", Bundle: "dep.v1.0.0"}
 	p, err := Plan(t.Context(), parseConfig(t, needyText), "imageset", w.sources(), Options{Installed: []installed.Operator{runs}})
 	fail.On(t, err)
-	text := jsonOf(t, p)
-	if p, err = plan.Read(bytes.NewReader(text)); err != nil {
-		t.Fatal(err)
-	}
+	p = reread(t, p)
 	for _, c := range p.Catalogs {
 		if err := RebuildCatalog(t.Context(), c, nil, "", w.sources()); err != nil {
 			t.Errorf("building %s again: %v", c.Source, err)
@@ -101,11 +97,7 @@ func TestInstalledWithoutCatalogIsNoted(t *testing.T) {
 	runs := installed.Operator{Package: "gone", Bundle: "gone.v1.0.0"}
 	s, err := Select(t.Context(), parseConfig(t, needyText), w.sources(), Options{Installed: []installed.Operator{runs}})
 	fail.On(t, err)
-	if !slices.ContainsFunc(s.Notes, func(note string) bool {
-		return strings.Contains(note, "gone belongs to a package that is not mirrored")
-	}) {
-		t.Errorf("notes: %q", s.Notes)
-	}
+	noted(t, s.Notes, "gone belongs to a package that is not mirrored")
 }
 
 // TestSelectMatchesPlan checks that Select and Reselect select the same packages as Plan.
