@@ -163,9 +163,7 @@ func (s *sample) check(t testing.TB, dir string) {
 	}
 	var read int64
 	fail.On(t, a.Verify(t.Context(), func(n int64) { read += n }))
-	if read != a.Size() {
-		t.Errorf("Verify read %d bytes, the volumes have %d", read, a.Size())
-	}
+	fail.Diff(t, a.Size(), read)
 }
 
 // folder reads all files of a folder.
@@ -276,9 +274,7 @@ func TestSequences(t *testing.T) {
 	two.check(t, dir)
 	both := folder(t, dir)
 	for name, text := range first {
-		if both[name] != text {
-			t.Errorf("%s of the first set was changed", name)
-		}
+		fail.Diff(t, text, both[name])
 	}
 	var s set
 	fail.On(t, json.Unmarshal([]byte(both[setName(2)]), &s))

@@ -83,9 +83,7 @@ func TestUnreadablePlace(t *testing.T) {
 					t.Errorf("%v", d)
 				}
 			}
-			if read != a.Size() {
-				t.Errorf("%d bytes are reported of %d", read, a.Size())
-			}
+			fail.Diff(t, a.Size(), read)
 		})
 	}
 }
@@ -190,7 +188,5 @@ func TestVerifySeveralMediaAtOnce(t *testing.T) {
 	if len(want) < 4 || !slices.Equal(got, want) {
 		t.Errorf("damaged are %v, not %v", got, want)
 	}
-	if read != a.Size() {
-		t.Errorf("%d bytes are reported of %d", read, a.Size())
-	}
+	fail.Diff(t, a.Size(), read)
 }

@@ -95,9 +95,7 @@ func TestEncryptedInterruptedDamage(t *testing.T) {
 	if w, err = Create(t.Context(), dir, s.content(), opts); err != nil {
 		t.Fatal(err)
 	}
-	if n := s.put(t, w); n != 1 {
-		t.Errorf("%d were put again", n)
-	}
+	fail.Diff(t, 1, s.put(t, w))
 	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	a := openAs(t, dir, ann)
 	s.readBack(t, a)
@@ -113,9 +111,7 @@ func TestEncryptedAnew(t *testing.T) {
 	for range 2 {
 		w, err := Create(t.Context(), dir, s.content(), opts)
 		fail.On(t, err)
-		if n := s.put(t, w); n != len(s.Entries) {
-			t.Errorf("%d of %d were put", n, len(s.Entries))
-		}
+		fail.Diff(t, len(s.Entries), s.put(t, w))
 		fail.On(t, w.Close())
 	}
 	s.write(t, dir, opts)

@@ -242,9 +242,7 @@ func TestEncryptedFlips(t *testing.T) {
 		}
 		found++
 	}
-	if found != 200 {
-		t.Errorf("%d of 200 were found", found)
-	}
+	fail.Diff(t, 200, found)
 }
 
 // TestEncryptedDamage checks that damage loses only the content at that place, which is reported by

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -192,9 +191,7 @@ func TestHostileVolumes(t *testing.T) {
 				if err := inspect(t, dir); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%v, want %q", err, want)
 				}
-				if diff := cmp.Diff(before, folder(t, outer)); diff != "" {
-					t.Errorf("something was written: %.500s", diff)
-				}
+				fail.Diff(t, before, folder(t, outer))
 			}
 			check(tc.intact)
 			h.volume.Frame = h.frame()

@@ -125,9 +125,7 @@ func TestChainOfSets(t *testing.T) {
 			}
 			seen[d] = true
 		}
-		if len(seen) != len(s.samples[2].Entries) {
-			t.Errorf("%d digests of %d", len(seen), len(s.samples[2].Entries))
-		}
+		fail.Diff(t, len(s.samples[2].Entries), len(seen))
 	}
 }
 
@@ -140,9 +138,7 @@ func TestNewestAlone(t *testing.T) {
 	if !a.Has(fresh) || a.CheckContent(fresh) != nil || a.Has(old) {
 		t.Errorf("Has(new) = %v, Lacks(new) = %v, Has(old) = %v", a.Has(fresh), a.CheckContent(fresh), a.Has(old))
 	}
-	if got := a.RepositoryOf(old.Digest); got != "team/app" {
-		t.Errorf("Where = %q", got)
-	}
+	fail.Diff(t, "team/app", a.RepositoryOf(old.Digest))
 	_, err := a.Blob(t.Context(), "", old, 0)
 	for _, want := range []string{"team/app", setName(2), string(s.sets[1].Set)} {
 		if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), want) || a.CheckContent(old) == nil {
@@ -206,13 +202,9 @@ func TestVolumesOnSeveralMedia(t *testing.T) {
 		t.Errorf("Open = %v", err)
 	}
 	a := mustOpen(t, dir, second, third)
-	if n := s.readable(t, a); n != 0 {
-		t.Errorf("%d are lost", n)
-	}
+	fail.Diff(t, 0, s.readable(t, a))
 	fail.On(t, a.Verify(t.Context(), nil))
-	if got := a.Selected().Volumes[2].Path; got != filepath.Join(third, "Volume 3 (copy).TAR") {
-		t.Errorf("volume 3 is %q", got)
-	}
+	fail.Diff(t, filepath.Join(third, "Volume 3 (copy).TAR"), a.Selected().Volumes[2].Path)
 	// Damage in a renamed file is reported with its path.
 	path := filepath.Join(third, "Volume 3 (copy).TAR")
 	e := a.set.Volumes[2].Entries[1]
@@ -250,9 +242,7 @@ func TestAsk(t *testing.T) {
 			t.Errorf("volume %d is open %d times", i+1, len(medium.files))
 		}
 	}
-	if n := s.readable(t, a); n != 0 {
-		t.Errorf("%d are lost", n)
-	}
+	fail.Diff(t, 0, s.readable(t, a))
 	stop := errors.New("no more disks")
 	if _, err := OpenWith(OpenOptions{Ask: func([]string) (string, error) { return "", stop }}, dir); !errors.Is(err, stop) {
 		t.Errorf("Open = %v", err)

@@ -14,6 +14,7 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
@@ -223,9 +224,7 @@ func TestWrongContent(t *testing.T) {
 			if w.Has(desc) {
 				t.Error("it counts as written")
 			}
-			if n := s.put(t, w); n != len(s.Entries) {
-				t.Errorf("%d entries were needed", n)
-			}
+			fail.Diff(t, len(s.Entries), s.put(t, w))
 			fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 			s.check(t, dir)
 		})
@@ -241,9 +240,7 @@ func TestMisuse(t *testing.T) {
 	s := newSample(1, 1000)
 	w := begin(t, t.TempDir(), s, Options{})
 	refused := errors.New("refused")
-	if err := w.PutBlob(t.Context(), "", s.Entries[0], func(context.Context, int64) (io.ReadCloser, error) { return nil, refused }); !errors.Is(err, refused) {
-		t.Errorf("PutBlob = %v", err)
-	}
+	fail.Diff(t, refused, w.PutBlob(t.Context(), "", s.Entries[0], func(context.Context, int64) (io.ReadCloser, error) { return nil, refused }), cmpopts.EquateErrors())
 	unplanned := s.Entries[0]
 	unplanned.Size++
 	if err := w.PutBlob(t.Context(), "", unplanned, s.open(unplanned.Digest)); err == nil || !strings.Contains(err.Error(), "not part of this archive") {
@@ -278,12 +275,8 @@ func TestCancelledWhileRecalling(t *testing.T) {
 		t.Fatalf("Create = %v", err)
 	}
 	w = begin(t, dir, s, Options{})
-	if n := s.put(t, w); n != 0 {
-		t.Errorf("%d entries were needed again", n)
-	}
-	if err := w.Finish(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("Finish = %v", err)
-	}
+	fail.Diff(t, 0, s.put(t, w))
+	fail.Diff(t, context.Canceled, w.Finish(ctx), cmpopts.EquateErrors())
 	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	s.check(t, dir)
 }

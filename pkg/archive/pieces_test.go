@@ -75,9 +75,7 @@ func TestReadThroughRepairs(t *testing.T) {
 			repairs++
 		}
 	}
-	if repairs != 2 {
-		t.Errorf("there are %d repairs", repairs)
-	}
+	fail.Diff(t, 2, repairs)
 	// A repair without its set cannot be opened, and a repair of another set is skipped.
 	if _, err := Open(dirs[3]); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(advice.Text(err), "bring "+setName(3)) {
 		t.Errorf("Open = %v", err)
@@ -113,9 +111,7 @@ func TestForeignRepair(t *testing.T) {
 			if name == "as it was" {
 				want = 2
 			}
-			if got := len(a.Sets()); got != want {
-				t.Errorf("%d sets are read, want %d", got, want)
-			}
+			fail.Diff(t, want, len(a.Sets()))
 		})
 	}
 }
@@ -133,9 +129,7 @@ func TestTwoCopies(t *testing.T) {
 		alter(t, filepath.Join([]string{dir, other}[i%2], volumeName(1, i+1)), flip((e.Offset+e.Size-1)*8))
 	}
 	both := mustOpen(t, dir, other)
-	if n := s.readable(t, both); n != 0 {
-		t.Errorf("%d are lost", n)
-	}
+	fail.Diff(t, 0, s.readable(t, both))
 	var damage *DamageError
 	if err := both.Verify(t.Context(), nil); !errors.As(err, &damage) || len(damage.Damage) != len(a.set.Volumes) || !damage.Recoverable() {
 		t.Errorf("Verify = %v", err)

@@ -211,9 +211,7 @@ func TestIncrementsAlone(t *testing.T) {
 	a, err := Open(one, onlyVolumes(t, three))
 	fail.On(t, err)
 	defer a.Close()
-	if a.Selected().Sequence != 1 {
-		t.Errorf("sequence %d is read", a.Selected().Sequence)
-	}
+	fail.Diff(t, 1, a.Selected().Sequence)
 	if _, err := Open(onlyVolumes(t, one, one)); err != nil {
 		t.Errorf("volumes twice: %v", err)
 	}

@@ -47,9 +47,7 @@ func TestSpaceIsCheckedFirst(t *testing.T) {
 		t.Errorf("%d bytes are needed, with 300,000 of %d there", unusable.Needed, needed)
 	}
 	w = begin(t, dir, s, with(unusable.Needed))
-	if n := s.put(t, w); n != len(s.Entries)-1 {
-		t.Errorf("%d entries were needed", n)
-	}
+	fail.Diff(t, len(s.Entries)-1, s.put(t, w))
 	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	s.check(t, dir)
 }

@@ -41,9 +41,7 @@ func TestPartsAreSetDownWithTheirDigests(t *testing.T) {
 				continue
 			}
 			parts++
-			if got := digest.FromBytes(raw[e.Offset : e.Offset+e.Size]); got != e.Part.Digest {
-				t.Errorf("%s has the digest %s, not %s", e.path(), got, e.Part.Digest)
-			}
+			fail.Diff(t, e.Part.Digest, digest.FromBytes(raw[e.Offset:e.Offset+e.Size]))
 		}
 	}
 	if parts < 6 {
@@ -61,9 +59,7 @@ func TestPartsAreSetDownWithTheirDigests(t *testing.T) {
 	fail.On(t, w.Close())
 	// A set with another volume size reuses the content of the parts.
 	w = begin(t, dir, s, Options{VolumeSize: 20 << 10, Replace: true})
-	if n := s.fetch(t, w); n != 0 {
-		t.Errorf("%d entries were needed", n)
-	}
+	fail.Diff(t, 0, s.fetch(t, w))
 	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	s.check(t, dir)
 }
@@ -135,9 +131,7 @@ func TestExtractJoinAndSum(t *testing.T) {
 	listed := 3 + 1 + len(s.Entries) - 1
 	text, err := os.ReadFile(filepath.Join(to, sumsPath))
 	fail.On(t, err)
-	if n := strings.Count(string(text), "\n"); n != listed {
-		t.Errorf("%d files are listed, not %d", n, listed)
-	}
+	fail.Diff(t, listed, strings.Count(string(text), "\n"))
 }
 
 // FuzzSplit checks, for any sizes of content and volumes, that parts cover the content, that no
@@ -168,9 +162,7 @@ func FuzzSplit(f *testing.F) {
 			}
 		}
 		for _, d := range content {
-			if have[d.Digest] != d.Size {
-				t.Errorf("%d of %d bytes have a place", have[d.Digest], d.Size)
-			}
+			fail.Diff(t, d.Size, have[d.Digest])
 		}
 		again, err := parseUnfinished(encoded(t, p.set))
 		fail.On(t, err)

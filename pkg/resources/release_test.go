@@ -130,9 +130,7 @@ func TestSignatureConfigMap(t *testing.T) {
 			t.Errorf("key %q has %d bytes", k, len(v))
 		}
 	}
-	if len(m.BinaryData) != 9 {
-		t.Errorf("%d signatures", len(m.BinaryData))
-	}
+	fail.Diff(t, 9, len(m.BinaryData))
 }
 
 func TestBuildPlatformErrors(t *testing.T) {

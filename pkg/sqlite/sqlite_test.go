@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
@@ -215,10 +216,6 @@ func TestStops(t *testing.T) {
 		cancel(enough)
 		return nil
 	})
-	if !errors.Is(err, enough) {
-		t.Errorf("cancelled: %v", err)
-	}
-	if err := (sqlite.Reader{}).Stream(ctx, strings.NewReader("x"), nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled before: %v", err)
-	}
+	fail.Diff(t, enough, err, cmpopts.EquateErrors())
+	fail.Diff(t, context.Canceled, (sqlite.Reader{}).Stream(ctx, strings.NewReader("x"), nil), cmpopts.EquateErrors())
 }

@@ -34,9 +34,7 @@ func TestRemovedAudit(t *testing.T) {
 	if err := w.SaveRun(run); err != nil { // of a version without the log, or killed before its first entry
 		t.Fatal(err)
 	}
-	if got := problems(); got != "" {
-		t.Errorf("no log yet: %s", got)
-	}
+	fail.Diff(t, "", problems())
 	run.Audited = true
 	err := w.Audit().Append(time.Now(), audit.Entry{Event: audit.RunBegan})
 	if err == nil {
@@ -47,9 +45,7 @@ func TestRemovedAudit(t *testing.T) {
 	}
 	shut(w)
 	fail.On(t, err)
-	if got := problems(); got != "" {
-		t.Errorf("an unchanged log: %s", got)
-	}
+	fail.Diff(t, "", problems())
 	for _, name := range []string{auditFile, auditHeadFile} {
 		fail.On(t, os.Remove(filepath.Join(dir, name)))
 	}

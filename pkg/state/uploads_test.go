@@ -24,9 +24,7 @@ func TestUploads(t *testing.T) {
 		return u
 	}
 	u := open()
-	if len(u.Pending()) != 0 {
-		t.Errorf("a new list has %v", u.Pending())
-	}
+	fail.Diff(t, 0, len(u.Pending()))
 	u.Opened("host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/1?_state=x")
 	u.Opened("host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/2")
 	u.Opened("host:5000/b", blob, "not a URL\nended https://host:5000/v2/a/blobs/uploads/2")

@@ -101,9 +101,7 @@ func TestReasonAgain(t *testing.T) {
 					t.Fatalf("run %d: %+v", run, made)
 				}
 			}
-			if again := reads.reads[now.Digest] == 2; again != tc.again {
-				t.Errorf("it was made %d times", reads.reads[now.Digest])
-			}
+			fail.Diff(t, tc.again, reads.reads[now.Digest] == 2)
 		})
 	}
 }

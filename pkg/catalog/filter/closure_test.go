@@ -12,6 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // randomVersions are p.v1.0.0 and so on, some of them pre-releases.
@@ -143,9 +144,7 @@ func TestCompleteRandomChannels(t *testing.T) {
 		}
 		if exact, ok := c.exactly(selected); ok {
 			checkSubset(t, c, selected, exact, true)
-			if !slices.Equal(exact.keep, selected) {
-				t.Errorf("exactly keeps %v, not %v", exact.keep, selected)
-			}
+			fail.Diff(t, selected, exact.keep)
 			if t.Failed() {
 				t.Fatalf("round %d, exactly\n%s", round, dump(c, selected, exact))
 			}
@@ -190,9 +189,7 @@ func checkSubset(t *testing.T, c *channel, selected []bool, k subset, exact bool
 	for _, e := range now {
 		before := c.entries[c.number[e.Name]]
 		for name, v := range c.versions {
-			if graph.Edge(before, name, v) != graph.Edge(e, name, v) {
-				t.Errorf("the edge from %s to %s was %v", name, e.Name, graph.Edge(before, name, v))
-			}
+			fail.Diff(t, graph.Edge(e, name, v), graph.Edge(before, name, v))
 		}
 	}
 	if exact {

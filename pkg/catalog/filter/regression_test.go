@@ -38,9 +38,7 @@ func TestT2OlderInstallsKeepTheirPath(t *testing.T) {
 			}
 		}
 	}
-	if name != "chain.v1.3.0" {
-		t.Errorf("stuck at %s", name)
-	}
+	fail.Diff(t, "chain.v1.3.0", name)
 
 	head := apply(t, chain(imageset.Package{})).Catalog.Packages[0].Channel("stable").Entries
 	want := []catalog.Entry{{Name: "chain.v1.3.0", Replaces: "chain.v1.2.0", SkipRange: ">=1.1.0 <1.3.0"}}

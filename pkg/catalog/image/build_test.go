@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -121,9 +120,7 @@ func TestBuild(t *testing.T) {
 			}
 			built, err := build(t.Context(), m, img, filtered)
 			must(t, err)
-			if built.Root.MediaType != root.MediaType {
-				t.Errorf("media type %s, want %s", built.Root.MediaType, root.MediaType)
-			}
+			fail.Diff(t, root.MediaType, built.Root.MediaType)
 			if last := built.New[len(built.New)-1]; last.Digest != built.Root.Digest {
 				t.Errorf("the root is not written last")
 			}
@@ -135,9 +132,7 @@ func TestBuild(t *testing.T) {
 			for n := range after {
 				checkPlatform(t, before[n], after[n], img.dir, test.kept, test.gone, tops)
 			}
-			if len(tops) != 1 {
-				t.Errorf("the platforms have %d new layers, want one that they share", len(tops))
-			}
+			fail.Diff(t, 1, len(tops))
 		})
 	}
 }
@@ -172,9 +167,7 @@ func checkPlatform(t *testing.T, before, after v1.Image, dir string, kept []int,
 	fail.Diff(t, want, got)
 	top := now.Layers[len(now.Layers)-1]
 	tops[top.Digest] = true
-	if docker := strings.Contains(string(now.MediaType), "docker"); docker != strings.Contains(string(top.MediaType), "docker") {
-		t.Errorf("a layer of type %s in a manifest of type %s", top.MediaType, now.MediaType)
-	}
+	fail.Diff(t, strings.Contains(string(top.MediaType), "docker"), strings.Contains(string(now.MediaType), "docker"))
 	checkConfig(t, before, after, len(kept)+1)
 }
 
@@ -189,15 +182,11 @@ func checkConfig(t *testing.T, before, after v1.Image, layers int) {
 	if strings.Contains(strings.Join(now.Config.Cmd, " "), "cache") {
 		t.Errorf("the command still has a cache: %q", now.Config.Cmd)
 	}
-	if len(now.RootFS.DiffIDs) != layers {
-		t.Errorf("%d diff IDs, want %d", len(now.RootFS.DiffIDs), layers)
-	}
+	fail.Diff(t, layers, len(now.RootFS.DiffIDs))
 	if !now.Created.Equal(old.Created.Time) || now.Architecture != old.Architecture {
 		t.Errorf("created or architecture changed: %v, %s", now.Created, now.Architecture)
 	}
-	if len(now.History) != layers {
-		t.Errorf("%d lines of history, want %d", len(now.History), layers)
-	}
+	fail.Diff(t, layers, len(now.History))
 }
 
 // TestBuildIndex checks what an index keeps.
@@ -239,9 +228,7 @@ func TestBuildIndex(t *testing.T) {
 	now, err := image.DecodeObject(m.blobs[built.Root.Digest])
 	must(t, err)
 	for _, key := range []string{"annotations", "x-unknown", "schemaVersion", "mediaType"} {
-		if diff := cmp.Diff(string(o[key]), string(now[key])); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", key, diff)
-		}
+		fail.Diff(t, string(o[key]), string(now[key]))
 	}
 	var kept []ocispec.Descriptor
 	must(t, now.Field("manifests", &kept))
@@ -257,9 +244,7 @@ func TestBuildIndex(t *testing.T) {
 		t.Errorf("%d layers kept and %d dropped, want 2 and 1", len(built.Source), len(built.Dropped))
 	}
 	// The layer, a config and a manifest for each platform, the index.
-	if len(built.New) != 6 {
-		t.Errorf("%d new blobs, want 6", len(built.New))
-	}
+	fail.Diff(t, 6, len(built.New))
 	if !built.BinaryLess || built.Directory != "/configs" {
 		t.Errorf("binary-less %v in %s", built.BinaryLess, built.Directory)
 	}

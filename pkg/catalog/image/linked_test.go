@@ -29,9 +29,7 @@ func TestBuildLinked(t *testing.T) {
 	img, files, err := read(t, m, root)
 	must(t, err)
 	fail.Diff(t, map[string]string{"a.json": "A", "gone.json": "G", "b.json": "B"}, files)
-	if img.Directory() != "/srv/old" {
-		t.Errorf("the directory is %s", img.Directory())
-	}
+	fail.Diff(t, "/srv/old", img.Directory())
 	built, err := build(t.Context(), m, img, filtered)
 	must(t, err)
 	if len(built.Warnings) > 0 || built.Directory != "/srv/old" {
@@ -47,9 +45,7 @@ func TestBuildLinked(t *testing.T) {
 		}
 		config, err := after.ConfigFile()
 		must(t, err)
-		if got := config.Config.Labels[ConfigsLabel]; got != "/srv/old" {
-			t.Errorf("the label is %q", got)
-		}
+		fail.Diff(t, "/srv/old", config.Config.Labels[ConfigsLabel])
 		fail.Diff(t, []string{"serve", "/configs"}, config.Config.Cmd)
 	}
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
@@ -281,9 +282,7 @@ func TestReadCancelled(t *testing.T) {
 		cancel(stop)
 		return stop
 	}, layers.MaxUnpacked)
-	if !errors.Is(err, stop) {
-		t.Errorf("error %v, want %v", err, stop)
-	}
+	fail.Diff(t, stop, err, cmpopts.EquateErrors())
 	if _, err := build(ctx, m, img, filtered); !errors.Is(err, context.Canceled) {
 		t.Errorf("building after the end: error %v", err)
 	}

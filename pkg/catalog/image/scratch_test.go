@@ -19,9 +19,7 @@ func TestScratch(t *testing.T) {
 		t.Errorf("built %+v", built)
 	}
 	// One layer, a config and a manifest for each of four platforms, the index.
-	if len(built.New) != 10 {
-		t.Errorf("%d new blobs, want 10", len(built.New))
-	}
+	fail.Diff(t, 10, len(built.New))
 	var platforms []string
 	for _, img := range images(t, m, built.Root) {
 		config, err := img.ConfigFile()

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
@@ -68,7 +70,5 @@ func TestStreamErrors(t *testing.T) {
 		t.Errorf("%d objects and error %v", count, err)
 	}
 	stop := errors.New("enough")
-	if err := img.Stream(t.Context(), func(*catalog.Meta) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("error %v, want %v", err, stop)
-	}
+	fail.Diff(t, stop, img.Stream(t.Context(), func(*catalog.Meta) error { return stop }), cmpopts.EquateErrors())
 }

@@ -33,9 +33,7 @@ func TestLost(t *testing.T) {
 		{"a bundle that was not there", operator(graph.V1, "p.v0.9.0", "0.9.0"), false},
 		{"another package", installed.Operator{Generation: graph.Classic, Package: "q", Bundle: "q.v1"}, false},
 	} {
-		if got := len(upgrade.Lost(before, after, []installed.Operator{tc.o})) > 0; got != tc.lost {
-			t.Errorf("%s: lost: %v, want %v", tc.name, got, tc.lost)
-		}
+		fail.Diff(t, tc.lost, len(upgrade.Lost(before, after, []installed.Operator{tc.o})) > 0)
 	}
 	gone := upgrade.Catalog{Name: "c", Kept: content(t)}
 	head := operator(graph.V1, "p.v1.2.0", "")

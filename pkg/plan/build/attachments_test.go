@@ -66,9 +66,7 @@ func TestAttachments(t *testing.T) {
 			if len(p.Missing)+len(p.Notes) > 0 {
 				t.Errorf("missing %v, notes %v", p.Missing, p.Notes)
 			}
-			if w.requests["pages"] != 1 {
-				t.Errorf("requests: %v", w.requests)
-			}
+			fail.Diff(t, 1, w.requests["pages"])
 			// The same input gives the same bytes, and what was written can be read.
 			first := jsonOf(t, p)
 			if !bytes.Equal(first, jsonOf(t, w.plan("  additionalImages: [{name: '"+signedRepo+":v1', targetRepo: renamed/app, platforms: [{os: linux, architecture: amd64}]}]\n"))) {
@@ -303,9 +301,7 @@ func TestManyTags(t *testing.T) {
 			w.sign(signedRepo, img.Digest, ".sig")
 			tc.place(w)
 			p := w.plan("  additionalImages: [{name: '" + signedRepo + ":0'}]\n")
-			if len(attached(p)) != 1 {
-				t.Errorf("attached: %v", attached(p))
-			}
+			fail.Diff(t, 1, len(attached(p)))
 			delete(w.requests, "referrers")
 			fail.Diff(t, tc.want, w.requests)
 		})

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/chart"
 	"github.com/gantry-mirror/gantry/pkg/chart/charttest"
@@ -311,9 +313,7 @@ func TestRebuildChart(t *testing.T) {
 		}
 	}
 	web.archives["https://charts.example.com/stable/web-1.0.0.tgz"] = charttest.Chart("web", "1.0.0", "quay.io/org/other:1")
-	if err := RebuildChart(t.Context(), p.Charts[1], from); !errors.Is(err, errChanged) {
-		t.Errorf("%s: %v", p.Charts[1], err)
-	}
+	fail.Diff(t, errChanged, RebuildChart(t.Context(), p.Charts[1], from), cmpopts.EquateErrors())
 }
 
 // Addresses of an index are absolute, or relative to the repository, which keeps its query.

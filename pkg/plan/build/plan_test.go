@@ -173,9 +173,7 @@ func TestPlanKeepsHostsApart(t *testing.T) {
 			t.Errorf("%s is not among %q", want, names(p))
 		}
 	}
-	if len(p.Notes) != 3 {
-		t.Errorf("notes: %q, want one for each image that moved", p.Notes)
-	}
+	fail.Diff(t, 3, len(p.Notes))
 }
 
 func TestPlanErrors(t *testing.T) {

@@ -86,9 +86,7 @@ func TestReduce(t *testing.T) {
 			fail.Diff(t, want.Manifests, got.Manifests)
 			fail.Diff(t, want.Blobs, got.Blobs)
 			fail.Diff(t, []plan.Excluded{{Package: "b", Images: []string{"quay.io/org/b-operand:v1"}}}, c.Excluded)
-			if len(got.Missing) != 0 {
-				t.Errorf("missing: %+v", got.Missing)
-			}
+			fail.Diff(t, 0, len(got.Missing))
 			if c.Packages[0].Name != "a" || c.Packages[1].Name != "c" || len(c.Packages) != 2 {
 				t.Errorf("packages: %+v", c.Packages)
 			}

@@ -166,9 +166,7 @@ func TestArchitecturesAreIndependent(t *testing.T) {
 	}
 	c, err = chooseFrom(t, testServices(t), "    architectures: [amd64, arm64]\n    channels: [{name: stable-4.20, from: [4.19.2], maxVersion: 4.20.1}]\n")
 	fail.On(t, err)
-	if got := versionsOf(c); got != "4.19.2-aarch64 4.19.2 4.20.0 4.20.1-aarch64 4.20.1" {
-		t.Errorf("selected %s", got)
-	}
+	fail.Diff(t, "4.19.2-aarch64 4.19.2 4.20.0 4.20.1-aarch64 4.20.1", versionsOf(c))
 	if len(c.graphs) != 2 || c.graphs[0].URL >= c.graphs[1].URL {
 		t.Errorf("graphs: %+v", c.graphs)
 	}

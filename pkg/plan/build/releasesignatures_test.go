@@ -54,9 +54,7 @@ func TestRequiredSignatures(t *testing.T) {
 	// In a payload for all architectures, the images need signatures and the indexes do not.
 	p = w.platform("    architectures: [multi]\n    channels: [{name: fast-4.21}]\n")
 	made = w.Payload("4.21.0-multi")
-	if len(p.Missing) != 4 {
-		t.Errorf("missing: %+v", p.Missing)
-	}
+	fail.Diff(t, 4, len(p.Missing))
 	for _, m := range p.Missing {
 		if m.Kind != plan.SignatureImage || m.Reasons[0].Name != "machine-config-operator" || strings.Contains(m.Source, made.Images["machine-config-operator"].Encoded()) {
 			t.Errorf("missing: %+v", m)

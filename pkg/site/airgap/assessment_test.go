@@ -112,9 +112,7 @@ func TestWholeImages(t *testing.T) {
 				t.Errorf("%+v", img)
 			}
 		}
-		if served != have.Count {
-			t.Errorf("%d images are served, not %d", served, have.Count)
-		}
+		fail.Diff(t, have.Count, served)
 		return have
 	}
 	if got := images("disk"); got.Count != 3 || got.Example != "org/app1:v1" || got.Incomplete != nil || got.Withheld != nil || got.Cause != nil {

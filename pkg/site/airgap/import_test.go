@@ -202,9 +202,7 @@ func TestMoreFolders(t *testing.T) {
 		have := f.open("disk3")
 		c, err = CheckImport(t.Context(), f.ws, have, w.month(3), f.registry.site(), ImportOptions{From: from, AskFolder: func(problem error, sequence int) (*archive.Archive, []string, error) {
 			asked = append(asked, problem.Error())
-			if sequence != 3 {
-				t.Errorf("it asks for sequence %d", sequence)
-			}
+			fail.Diff(t, 3, sequence)
 			if len(folders) == 0 {
 				return nil, nil, nil
 			}
@@ -224,9 +222,7 @@ func TestMoreFolders(t *testing.T) {
 	}
 	asked, _, err = more()
 	refused(t, err, advice.Mismatch, "bring gantry-000002 too")
-	if len(asked) != 1 {
-		t.Errorf("it asks %q", asked)
-	}
+	fail.Diff(t, 1, len(asked))
 	// In this folder, another archive has the number of the one that is read.
 	if _, err := w.write(w.workspace("elsewhere"), w.named("ops", 1), w.to("other", Since{})); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -172,9 +174,7 @@ func TestHeadNotSaved(t *testing.T) {
 	f.add(start, "a")
 	full := errors.New("no space left on device")
 	l := New(f.root, name, f.head, func(Head) error { return full })
-	if err := l.Append(start, Entry{Time: start, Event: Gate}); !errors.Is(err, full) {
-		t.Errorf("Append = %v", err)
-	}
+	fail.Diff(t, full, l.Append(start, Entry{Time: start, Event: Gate}), cmpopts.EquateErrors())
 	f.add(start, "b")
 	if r := f.verify(); len(r.Problems) > 0 || r.Entries != 3 {
 		t.Errorf("%+v", r)

@@ -84,9 +84,7 @@ func TestShardsStale(t *testing.T) {
 			}
 			<-time.After(2 * time.Minute)
 			acquire(t, &side{memory: m}, second)
-			if from != "a" {
-				t.Errorf("the lease was taken over from %q", from)
-			}
+			fail.Diff(t, "a", from)
 			var lost *LostError
 			if err := suspended.renew(t.Context()); !errors.As(err, &lost) || lost.To.Host != "b" {
 				t.Errorf("the suspended run renews its lease: %v", err)

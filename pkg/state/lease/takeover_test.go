@@ -41,9 +41,7 @@ func TestStale(t *testing.T) {
 				if tc.taken != (err == nil) || tc.taken != (from.Host == "a") {
 					t.Errorf("Acquire = %v, taken over from %q", err, from.Host)
 				}
-				if took := time.Since(start); took != tc.took {
-					t.Errorf("it took %v, want %v", took, tc.took)
-				}
+				fail.Diff(t, tc.took, time.Since(start))
 			})
 		})
 	}
