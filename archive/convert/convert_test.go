@@ -266,9 +266,8 @@ func TestCharts(t *testing.T) {
 		"web/README.md":                 "docker.io/web/other:2.0\n",
 	} {
 		fail.On(t, files.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Mode: 0o644, Typeflag: tar.TypeReg}))
-		if _, err := files.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := files.Write([]byte(text))
+		fail.On(t, err)
 	}
 	fail.On(t, errors.Join(files.Close(), zipped.Close()))
 	o.work["helm/charts/web-0.1.0.tgz"] = packed.Bytes()

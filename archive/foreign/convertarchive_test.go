@@ -35,9 +35,8 @@ func TestConvert(t *testing.T) {
 	o.push("tools/multi", "2", index, err)
 	image, err = registrytest.SizedImage("pinned", 700)
 	pinned := o.push("ours/pinned", "", image, err)
-	if _, err := o.cache.Client().PushSignature(t.Context(), "tools/shell", shell, ".sig", "signed"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = o.cache.Client().PushSignature(t.Context(), "tools/shell", shell, ".sig", "signed")
+	fail.On(t, err)
 	configuration := "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n" + o.catalog() +
 		"  additionalImages:\n  - name: quay.io/tools/shell:1\n  - name: quay.io/tools/multi:2\n  - name: quay.io/tools/pinned@" + pinned.String() + "\n    targetRepo: ours/pinned\n"
 	first := o.archive(configuration)

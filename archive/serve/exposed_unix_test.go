@@ -35,9 +35,8 @@ func TestExposedFiles(t *testing.T) {
 	var warned []string
 	e := &env.Env{Home: dir, Registries: env.Registries{RetryTimes: -1}, Getenv: func(string) string { return "" }, Warn: func(text string) { warned = append(warned, text) }}
 	for _, file := range []string{write("private.json", secret, 0o600), write("helpers.json", `{"credHelpers":{"quay.io":"x"}}`, 0o644), write("shared.json", secret, 0o644)} {
-		if _, err := e.Keys(env.Side{AuthFile: file}, remote.Source); err != nil {
-			t.Fatal(err)
-		}
+		_, err := e.Keys(env.Side{AuthFile: file}, remote.Source)
+		fail.On(t, err)
 	}
 	key := write("tls.key", "", 0o640)
 	if _, err := certificate(e, &Options{TLSCert: key, TLSKey: key}); err == nil {

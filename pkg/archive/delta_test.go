@@ -88,9 +88,8 @@ func carried(t *testing.T, blob ocispec.Descriptor, raw []byte, base ocispec.Des
 	fail.On(t, err)
 	var file bytes.Buffer
 	target := delta.Target{Digest: blob.Digest, Size: blob.Size, Content: bytes.NewReader(raw), ContentSize: blob.Size, Recipe: text}
-	if _, err := delta.Encode(t.Context(), &file, target, []delta.Base{{Digest: base.Digest, Content: bytes.NewReader(old), Size: base.Size}}, delta.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = delta.Encode(t.Context(), &file, target, []delta.Base{{Digest: base.Digest, Content: bytes.NewReader(old), Size: base.Size}}, delta.Options{})
+	fail.On(t, err)
 	d := Delta{Digest: blob.Digest, Size: blob.Size, File: digest.FromBytes(file.Bytes()), Bases: []DeltaBase{{base.Digest, base.Size, "team/app"}}}
 	return CarriedDelta{Delta: d, FileSize: int64(file.Len()), Open: func(context.Context) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(file.Bytes())), nil
@@ -144,9 +143,7 @@ func TestReadDelta(t *testing.T) {
 	alone.UseBases(func(_ context.Context, base DeltaBase) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(s.samples[1].bytes[base.Digest])), nil
 	})
-	if err := s.rebuilt(t, alone, 2); err != nil {
-		t.Errorf("with the base of a mirror: %v", err)
-	}
+	fail.On(t, s.rebuilt(t, alone, 2))
 	alone = mustOpen(t, s.dirs[2])
 	alone.UseBases(func(context.Context, DeltaBase) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(s.samples[0].bytes[s.layers[0].Digest])), nil
@@ -170,9 +167,7 @@ func TestDamagedDeltaBase(t *testing.T) {
 	a.UseBases(func(_ context.Context, base DeltaBase) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(s.samples[0].bytes[base.Digest])), nil
 	})
-	if err := s.rebuilt(t, a, 1); err != nil {
-		t.Errorf("with the mirror: %v", err)
-	}
+	fail.On(t, s.rebuilt(t, a, 1))
 }
 
 // TestEncryptedDeltas carries a delta in an encrypted archive, whose disk does not tell of it.
@@ -213,9 +208,7 @@ func TestDeltaDamage(t *testing.T) {
 	}
 	repair := s.repair(t, 1, []digest.Digest{s.layers[1].Digest})
 	repaired := mustOpen(t, append(s.dirs, repair)...)
-	if err := s.rebuilt(t, repaired, 1); err != nil {
-		t.Errorf("with the repair: %v", err)
-	}
+	fail.On(t, s.rebuilt(t, repaired, 1))
 	if err := repaired.Verify(t.Context(), nil); !errors.As(err, &damage) || !damage.Recoverable() {
 		t.Errorf("Verify with the repair = %v", err)
 	}

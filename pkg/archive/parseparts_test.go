@@ -100,9 +100,8 @@ func TestParseSetRefusesLineageAndParts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := tc.of(t)
-			if _, err := parseSet(encoded(t, s)); err != nil {
-				t.Fatal(err)
-			}
+			_, err := parseSet(encoded(t, s))
+			fail.On(t, err)
 			tc.change(s)
 			if s.Volumes[0].Name == s.id().volume(1) && tc.want != "is not in parts" {
 				reframe(s) // an attacker would do that too

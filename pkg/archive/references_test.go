@@ -161,9 +161,8 @@ func TestNothingNewIsSmall(t *testing.T) {
 		t.Errorf("%d volumes, %d bytes", len(p.set.Volumes), total)
 	}
 	fail.Diff(t, []string{"gantry/000101.0001.json", markerPath, sumsPath, copyPath}, paths(p.set))
-	if _, err := parseSet(encoded(t, p.set)); err != nil {
-		t.Error(err)
-	}
+	_, err = parseSet(encoded(t, p.set))
+	fail.On(t, err)
 }
 
 // TestSequenceFollowsBase checks that the sequence is above those in the folder and at the site.

@@ -104,9 +104,8 @@ func TestHostileVolumeNames(t *testing.T) {
 	fail.On(t, err)
 	var text strings.Builder
 	fail.On(t, p.set.write(&text))
-	if _, err := parseUnfinished([]byte(text.String())); err != nil {
-		t.Fatal(err)
-	}
+	_, err = parseUnfinished([]byte(text.String()))
+	fail.On(t, err)
 	for old, replacement := range map[string]string{
 		`"firstVolume":7`:        `"firstVolume":8`,
 		`"firstVolume":7,`:       `"firstVolume":-7,`,

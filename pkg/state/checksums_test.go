@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -159,19 +160,12 @@ const savedManifests = 1
 func readAll(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	for _, name := range append([]string{checksumFile}, keysOf(stateFiles)...) {
+	for _, name := range append(slices.Collect(maps.Keys(stateFiles)), checksumFile) {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		fail.On(t, err)
 		files[name] = string(text)
 	}
 	return files
-}
-
-func keysOf[V any](m map[string]V) (keys []string) {
-	for k := range m {
-		keys = append(keys, k)
-	}
-	return keys
 }
 
 // TestStateWithoutChecksums reads and completes a workspace whose files have no checksums, like those

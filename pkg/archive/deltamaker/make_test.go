@@ -93,9 +93,8 @@ func layer(t *testing.T, files map[string][]byte) []byte {
 	for _, name := range []string{"a", "b", "c", "d"} {
 		if raw, ok := files[name]; ok {
 			fail.On(t, w.WriteHeader(&tar.Header{Name: "dir/" + name, Mode: 0o644, Size: int64(len(raw))}))
-			if _, err := w.Write(raw); err != nil {
-				t.Fatal(err)
-			}
+			_, err := w.Write(raw)
+			fail.On(t, err)
 		}
 	}
 	fail.On(t, errors.Join(w.Close(), z.Close()))

@@ -204,18 +204,15 @@ func TestPlanTemplates(t *testing.T) {
 	fail.Diff(t, []string{"cs.yaml", "kind: CatalogSource\n", "cc.yaml", "kind: ClusterCatalog\n"}, got)
 	delete(w.texts, "cs.yaml")
 	delete(w.texts, "cc.yaml")
-	if err := RebuildCatalog(t.Context(), c, nil, "", w.sources()); err != nil {
-		t.Errorf("building the catalog again without the files: %v", err)
-	}
+	fail.On(t, RebuildCatalog(t.Context(), c, nil, "", w.sources()))
 }
 
 func TestReadRefuses(t *testing.T) {
 	w := newFixture(t)
 	w.push("quay.io/org/a:v1", w.image("a"))
 	good := jsonOf(t, w.makePlan("  additionalImages: [{name: 'quay.io/org/a:v1'}]\n"))
-	if _, err := plan.Read(bytes.NewReader(good)); err != nil {
-		t.Fatal(err)
-	}
+	_, err := plan.Read(bytes.NewReader(good))
+	fail.On(t, err)
 	for name, edit := range map[string][2]string{
 		"another kind":        {`"GantryPlan"`, `"Other"`},
 		"a newer version":     {`"version": 1`, `"version": 2`},

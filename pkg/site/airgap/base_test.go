@@ -242,10 +242,9 @@ func TestReplacedSet(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.must(w.month(1), "disk", Since{})
-	if _, err := w.write(w.workspace("elsewhere"), w.month(2), w.to("other", Since{})); err != nil {
-		t.Fatal(err)
-	}
-	_, err := w.write(w.ws, w.month(3), w.to("other", Since{}))
+	_, err := w.write(w.workspace("elsewhere"), w.month(2), w.to("other", Since{}))
+	fail.On(t, err)
+	_, err = w.write(w.ws, w.month(3), w.to("other", Since{}))
 	refused(t, err, advice.Input, "gantry-000001.json in "+w.path("other"), `is not the archive that this workspace wrote of "ops" under that number`, "another folder")
 }
 

@@ -186,9 +186,8 @@ func TestEmptiedMirrorWithCheckBlobs(t *testing.T) {
 	f.registry.lose("")
 	site := f.registry.site()
 	site.CheckBlobs = true
-	if _, err := f.fit(w.month(2), site, "disk2"); err != nil {
-		t.Error(err)
-	}
+	_, err := f.fit(w.month(2), site, "disk2")
+	fail.On(t, err)
 }
 
 // TestMoreFolders checks that more folders are requested until nothing is missing.
@@ -224,9 +223,8 @@ func TestMoreFolders(t *testing.T) {
 	refused(t, err, advice.Mismatch, "bring gantry-000002 too")
 	fail.Diff(t, 1, len(asked))
 	// In this folder, another archive has the number of the one that is read.
-	if _, err := w.write(w.workspace("elsewhere"), w.named("ops", 1), w.to("other", Since{})); err != nil {
-		t.Fatal(err)
-	}
+	_, err = w.write(w.workspace("elsewhere"), w.named("ops", 1), w.to("other", Since{}))
+	fail.On(t, err)
 	_, err = CheckImport(t.Context(), f.ws, f.open("disk3"), w.month(3), f.registry.site(), ImportOptions{AskFolder: func(error, int) (*archive.Archive, []string, error) {
 		return f.open("other"), []string{"disk3", "other"}, nil
 	}})

@@ -43,9 +43,7 @@ func TestShards(t *testing.T) {
 			refused(shard("c", "B", "3/3"), "for shard 1/2 on a since")
 			<-time.After(time.Hour) // they are renewed
 		}
-		if err := context.Cause(one); err != nil {
-			t.Errorf("the lease of a shard was lost: %v", err)
-		}
+		fail.On(t, context.Cause(one))
 		_, releaseAgain := acquire(t, &side{memory: m}, shard("d", "A", "1/2")).Hold(t.Context())
 		<-time.After(time.Minute)
 		var lost *LostError
