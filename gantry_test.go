@@ -13,8 +13,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
@@ -45,9 +43,7 @@ func TestConfigurations(t *testing.T) {
 		digests[name] = result.Digest.String()
 	}
 	want := map[string]string{"file": digests["file"], "text": digests["file"], "value": digests["file"]}
-	if diff := cmp.Diff(want, digests); diff != "" {
-		t.Errorf("plans (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, digests)
 }
 
 // TestValueAgain mirrors a configuration that is a value twice, verifies it and checks it.

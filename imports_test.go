@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // The rules are from docs/design.md.
@@ -354,9 +354,7 @@ func TestImportRulesCanBreak(t *testing.T) {
 			for _, p := range g.check([]rule{tc.rule}) {
 				got = append(got, strings.ReplaceAll(p, module, "~"))
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("problems (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, tc.want, got)
 		})
 	}
 }
@@ -365,9 +363,7 @@ func TestModulesAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	m := func(path string) *struct{ Path string } { return &struct{ Path string }{path} }
 	g := importGraph{"a/x": {Module: m("a")}, "a/y": {Module: m("a")}, "b": {Module: m("b")}, "fmt": {}}
-	if diff := cmp.Diff([]string{"a", "b"}, g.modules()); diff != "" {
-		t.Errorf("modules (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []string{"a", "b"}, g.modules())
 }
 
 func TestFloorsCanBreak(t *testing.T) {
@@ -391,7 +387,5 @@ func TestFloorsCanBreak(t *testing.T) {
 	for _, p := range g.checkFloors([][]string{{"cmd", "."}, {"a"}, {"b"}, {"c"}}) {
 		got = append(got, strings.ReplaceAll(p, module, "~"))
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("problems (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 }

@@ -270,9 +270,7 @@ func TestWeightLimitsCanBreak(t *testing.T) {
 		},
 		"y": {files: 1, lines: 3, exported: 3, options: map[string]int{}, names: []string{"y.T", "y.Y", "y.Z"}, mentioned: map[string]bool{"T": true, "int": true}},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(weight{})); diff != "" {
-		t.Errorf("weights (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got, cmp.AllowUnexported(weight{}))
 	all := map[string]*weight{
 		".":     {files: maxRootFiles + 1, lines: maxRootLines + 1},
 		"pkg/a": {exported: maxExportedNames + 1, options: map[string]int{"BOptions": maxOptionFields + 1, "COptions": maxOptionFields}},

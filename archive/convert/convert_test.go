@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -179,12 +178,10 @@ func TestSeries(t *testing.T) {
 		t.Errorf("alone: %+v, %d are earlier ones", listed(c.Plan), c.Earlier)
 	}
 	shared := digest.FromString("shared")
-	if diff := cmp.Diff([]Incomplete{{"tools/shell:1", want, shared}}, c.Incomplete); diff != "" {
-		t.Errorf("alone: %s", diff)
-	}
+	fail.Diff(t, []Incomplete{{"tools/shell:1", want, shared}}, c.Incomplete)
 }
 
-// TestDamaged checks that files that are not what oc mirror wrote are errors.
+// TestDamaged checks that a manifest that is not what oc mirror wrote is an error.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	o, config := firstMonth(t)
@@ -192,19 +189,6 @@ func TestDamaged(t *testing.T) {
 	file := filepath.Join(dir, "mirror_000001.tar")
 	raw, err := os.ReadFile(file)
 	fail.On(t, err)
-	for name, tc := range map[string]struct {
-		raw  []byte
-		want string
-	}{
-		"empty":   {nil, "it is empty"},
-		"cut off": {raw[:len(raw)/2], "it is"},
-		"text":    {[]byte(strings.Repeat("no tar file", 200)), "not a complete tar file"},
-	} {
-		fail.On(t, os.WriteFile(file, tc.raw, 0o600))
-		if _, err := ocarchive.Open(dir); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 	at := strings.Index(string(raw), `"schemaVersion":2`)
 	raw[at+1] ^= 1
 	fail.On(t, os.WriteFile(file, raw, 0o600))
@@ -213,11 +197,6 @@ func TestDamaged(t *testing.T) {
 	defer from.Close()
 	if _, err := New(from, "oc-mirror"); err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("an altered manifest: %v", err)
-	}
-	for _, path := range []string{t.TempDir(), file} {
-		if _, err := ocarchive.Open(path); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("nothing: %v", err)
-		}
 	}
 }
 
@@ -287,9 +266,8 @@ func TestCharts(t *testing.T) {
 		"web/README.md":                 "docker.io/web/other:2.0\n",
 	} {
 		fail.On(t, files.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Mode: 0o644, Typeflag: tar.TypeReg}))
-		if _, err := files.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := files.Write([]byte(text))
+		fail.On(t, err)
 	}
 	fail.On(t, errors.Join(files.Close(), zipped.Close()))
 	o.work["helm/charts/web-0.1.0.tgz"] = packed.Bytes()

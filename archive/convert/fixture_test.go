@@ -15,6 +15,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // An ocmirror is the connected side of oc mirror: its cache and working directory. It lays files out as
@@ -46,9 +48,7 @@ func (o *ocmirror) blob(raw []byte) ocispec.Descriptor {
 // manifest stores a manifest in a repository.
 func (o *ocmirror) manifest(repository string, v any) ocispec.Descriptor {
 	raw, err := json.Marshal(v)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	fail.On(o.t, err)
 	desc := o.blob(raw)
 	desc.MediaType = ocispec.MediaTypeImageManifest
 	o.cache[registryDir+"repositories/"+repository+"/_manifests/revisions/sha256/"+desc.Digest.Encoded()+"/link"] = []byte(desc.Digest)
@@ -91,12 +91,8 @@ func (o *ocmirror) archive(configuration string, limit int) string {
 		if w == nil {
 			return
 		}
-		if err := w.Close(); err != nil {
-			o.t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			o.t.Fatal(err)
-		}
+		fail.On(o.t, w.Close())
+		fail.On(o.t, f.Close())
 	}
 	add := func(path string, raw []byte) {
 		if w == nil || size+len(raw) > limit {
@@ -110,9 +106,7 @@ func (o *ocmirror) archive(configuration string, limit int) string {
 			w = tar.NewWriter(f)
 		}
 		size += len(raw)
-		if err := w.WriteHeader(&tar.Header{Name: path, Size: int64(len(raw)), Mode: 0o644, ModTime: now, Typeflag: tar.TypeReg}); err != nil {
-			o.t.Fatal(err)
-		}
+		fail.On(o.t, w.WriteHeader(&tar.Header{Name: path, Size: int64(len(raw)), Mode: 0o644, ModTime: now, Typeflag: tar.TypeReg}))
 		if _, err := w.Write(raw); err != nil {
 			o.t.Fatal(err)
 		}
@@ -146,12 +140,8 @@ func (o *ocmirror) unpacked() string {
 	dir := o.t.TempDir()
 	for path, raw := range o.cache {
 		file := filepath.Join(dir, ".oc-mirror/.cache", filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			o.t.Fatal(err)
-		}
-		if err := os.WriteFile(file, raw, 0o600); err != nil {
-			o.t.Fatal(err)
-		}
+		fail.On(o.t, os.MkdirAll(filepath.Dir(file), 0o755))
+		fail.On(o.t, os.WriteFile(file, raw, 0o600))
 	}
 	return dir
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -34,9 +35,8 @@ func TestConvert(t *testing.T) {
 	o.push("tools/multi", "2", index, err)
 	image, err = registrytest.SizedImage("pinned", 700)
 	pinned := o.push("ours/pinned", "", image, err)
-	if _, err := o.cache.Client().PushSignature(t.Context(), "tools/shell", shell, ".sig", "signed"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = o.cache.Client().PushSignature(t.Context(), "tools/shell", shell, ".sig", "signed")
+	fail.On(t, err)
 	configuration := "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n" + o.catalog() +
 		"  additionalImages:\n  - name: quay.io/tools/shell:1\n  - name: quay.io/tools/multi:2\n  - name: quay.io/tools/pinned@" + pinned.String() + "\n    targetRepo: ours/pinned\n"
 	first := o.archive(configuration)
@@ -118,9 +118,7 @@ func (o *ocMirrorCache) compare(converted string, want map[string]bool) {
 		}
 	}
 	all, err := o.cache.Repositories(".")
-	if err != nil {
-		o.T.Fatal(err)
-	}
+	fail.On(o.T, err)
 	for _, r := range all {
 		for tag, d := range r.Tags {
 			in := tag
@@ -140,23 +138,15 @@ func (o *ocMirrorCache) compare(converted string, want map[string]bool) {
 func (o *ocMirrorCache) damaged(first, second string, image v1.Image) {
 	o.T.Helper()
 	layers, err := image.Layers()
-	if err != nil {
-		o.T.Fatal(err)
-	}
+	fail.On(o.T, err)
 	layer, err := layers[0].Compressed()
-	if err != nil {
-		o.T.Fatal(err)
-	}
+	fail.On(o.T, err)
 	content, err := io.ReadAll(layer)
 	manifest, manifestErr := image.RawManifest()
-	if err := errors.Join(err, manifestErr); err != nil {
-		o.T.Fatal(err)
-	}
+	fail.On(o.T, errors.Join(err, manifestErr))
 	for name, content := range map[string][]byte{"layer": content, "manifest": manifest} {
 		raw, err := os.ReadFile(filepath.Join(second, "mirror_000001.tar"))
-		if err != nil {
-			o.T.Fatal(err)
-		}
+		fail.On(o.T, err)
 		at := bytes.Index(raw, content)
 		if at < 0 {
 			o.T.Fatalf("the archive does not have the %s", name)

@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -40,13 +41,9 @@ func (o *ocMirrorCache) push(repository, tag string, content registrytest.Conten
 		hash, hashErr := content.Digest()
 		tag, err = "sha256-"+hash.Hex, hashErr
 	}
-	if err != nil {
-		o.T.Fatal(err)
-	}
+	fail.On(o.T, err)
 	d, err := o.cache.Client().Push(o.T.Context(), repository, tag, content)
-	if err != nil {
-		o.T.Fatal(err)
-	}
+	fail.On(o.T, err)
 	return d
 }
 
@@ -57,9 +54,7 @@ func (o *ocMirrorCache) archive(configuration string) (dir string) {
 	o.month++
 	check := func(err error) {
 		o.T.Helper()
-		if err != nil {
-			o.T.Fatal(err)
-		}
+		fail.On(o.T, err)
 	}
 	stored, err := o.cache.Keep()
 	check(err)

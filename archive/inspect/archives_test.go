@@ -34,9 +34,7 @@ func opened(s *mirrortest.Site, folders ...string) open.Options {
 func inspected(s *mirrortest.Site, folders ...string) *inspect.Inspection {
 	s.T.Helper()
 	got, err := inspect.Archive(s.T.Context(), opened(s, folders...))
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	return got
 }
 
@@ -44,9 +42,7 @@ func inspected(s *mirrortest.Site, folders ...string) *inspect.Inspection {
 func listed(s *mirrortest.Site, filter []string, folders ...string) []inspect.ArchivedImage {
 	s.T.Helper()
 	got, err := inspect.ListArchiveImages(s.T.Context(), inspect.ArchiveListOptions{Options: opened(s, folders...), Filter: filter})
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	return got.Images
 }
 
@@ -54,9 +50,7 @@ func listed(s *mirrortest.Site, filter []string, folders ...string) []inspect.Ar
 func content(s *mirrortest.Site, folder string, filter ...string) []inspect.ArchivedContent {
 	s.T.Helper()
 	got, err := inspect.ListArchiveContent(inspect.ArchiveListOptions{Options: opened(s, folder), Filter: filter})
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	return got.Content
 }
 

@@ -25,9 +25,8 @@ func TestCompareArchiveWithoutContent(t *testing.T) {
 		text := "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  files:\n  - path: " + path("tool") + "\n"
 		fail.On(t, os.WriteFile(path("tool"), []byte(content), 0o600))
 		fail.On(t, os.WriteFile(path("isc.yaml"), []byte(text), 0o600))
-		if _, err := mirroring.Run(t.Context(), mirroring.Options{Selection: selection.Selection{Config: path("isc.yaml")}, Destination: disk(name), Workspace: path("ws")}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := mirroring.Run(t.Context(), mirroring.Options{Selection: selection.Selection{Config: path("isc.yaml")}, Destination: disk(name), Workspace: path("ws")})
+		fail.On(t, err)
 	}
 	write("first", "one")
 	write("empty", "one")

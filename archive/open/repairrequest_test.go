@@ -72,9 +72,8 @@ func TestRequestRepair(t *testing.T) {
 	if r, damage, err := open.RequestRepair(t.Context(), both); err != nil || !r.IsEmpty() || len(damage) == 0 {
 		t.Errorf("with the repair: %+v, %v, %v", r, damage, err)
 	}
-	if _, err := verify.Run(t.Context(), verify.Options{Env: s.Env, Locations: both.Folders}); err != nil {
-		t.Error(err)
-	}
+	_, err = verify.Run(t.Context(), verify.Options{Env: s.Env, Locations: both.Folders})
+	fail.On(t, err)
 	if i, err := inspect.Archive(t.Context(), both); err != nil || !i.Sets[0].Repair || i.Sets[0].Volumes[0].Path != s.Path("repair/gantry-000001-repair.0001.tar") {
 		t.Errorf("%+v, %v", i, err)
 	}

@@ -88,9 +88,8 @@ func TestSignProgram(t *testing.T) {
 	}
 	add := func(key *sshsig.Key) string {
 		t.Helper()
-		if _, err := Add(t.Context(), path, dir, key); err != nil {
-			t.Fatal(err)
-		}
+		_, err := Add(t.Context(), path, dir, key)
+		fail.On(t, err)
 		text, _ := os.ReadFile(filepath.Join(dir, "gantry.sha256.sig"))
 		return string(text)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -83,7 +84,5 @@ func TestRebuildEarlier(t *testing.T) {
 	if got, err := rebuilt(s, "", 1, one, two); err != nil || len(got.Volumes) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if err := verified(s, one, two); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, verified(s, one, two))
 }

@@ -15,8 +15,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -37,9 +35,8 @@ func TestExposedFiles(t *testing.T) {
 	var warned []string
 	e := &env.Env{Home: dir, Registries: env.Registries{RetryTimes: -1}, Getenv: func(string) string { return "" }, Warn: func(text string) { warned = append(warned, text) }}
 	for _, file := range []string{write("private.json", secret, 0o600), write("helpers.json", `{"credHelpers":{"quay.io":"x"}}`, 0o644), write("shared.json", secret, 0o644)} {
-		if _, err := e.Keys(env.Side{AuthFile: file}, remote.Source); err != nil {
-			t.Fatal(err)
-		}
+		_, err := e.Keys(env.Side{AuthFile: file}, remote.Source)
+		fail.On(t, err)
 	}
 	key := write("tls.key", "", 0o640)
 	if _, err := certificate(e, &Options{TLSCert: key, TLSKey: key}); err == nil {
@@ -61,9 +58,7 @@ func TestExposedFiles(t *testing.T) {
 	}
 	hint := ", which has a secret: run chmod 600 on it"
 	want := []string{fmt.Sprintf("others can read %s/shared.json (mode 0644)", dir) + hint, fmt.Sprintf("others can read %s (mode 0640)", key) + hint, fmt.Sprintf("others can read %s/tls/ours.key (mode 0644)", dir) + hint}
-	if diff := cmp.Diff(want, warned); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, warned)
 }
 
 // clientPair returns a certificate and its key.

@@ -44,9 +44,8 @@ func TestSaveServed(t *testing.T) {
 		got = append(got, e.Name())
 	}
 	fail.Diff(t, []string{servedList, "c.yaml", "mine.yaml"}, got)
-	if _, err := os.Stat(filepath.Join(base, "outside.yaml")); err != nil {
-		t.Error(err)
-	}
+	_, err = os.Stat(filepath.Join(base, "outside.yaml"))
+	fail.On(t, err)
 	if _, err := saveServed(filepath.Join(base, "absent"), nil); err == nil {
 		t.Error("a folder that is not there was written to")
 	}

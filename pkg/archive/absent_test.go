@@ -32,9 +32,6 @@ func TestAbsentContent(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := a.Verify(ctx, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("Verify = %v, want it cancelled", err)
-	}
 	if _, err := a.OpenPlan(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("OpenPlan = %v, want it cancelled", err)
 	}

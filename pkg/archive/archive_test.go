@@ -123,15 +123,24 @@ func readPlan(ctx context.Context, a *Archive) ([]byte, error) {
 	return io.ReadAll(text)
 }
 
+// readBlob reads content from an offset.
+func readBlob(t testing.TB, a *Archive, desc ocispec.Descriptor, offset int64) ([]byte, error) {
+	t.Helper()
+	body, err := a.Blob(t.Context(), "", desc, offset)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(body)
+	return raw, errors.Join(err, body.Close())
+}
+
 // check reads all content back and compares it.
 func (s *sample) check(t testing.TB, dir string) {
 	t.Helper()
 	a, err := Open(dir)
 	fail.On(t, err)
 	defer func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, a.Close())
 	}()
 	plan, err := readPlan(t.Context(), a)
 	if diff := cmp.Diff(string(s.plan), string(plan)); diff != "" || err != nil {
@@ -142,17 +151,8 @@ func (s *sample) check(t testing.TB, dir string) {
 			t.Errorf("%s is not there", e.Digest)
 			continue
 		}
-		body, err := a.Blob(t.Context(), "", e, 0)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		raw, err := io.ReadAll(body)
-		if err != nil || !bytes.Equal(raw, s.bytes[e.Digest]) {
+		if raw, err := readBlob(t, a, e, 0); err != nil || !bytes.Equal(raw, s.bytes[e.Digest]) {
 			t.Errorf("%s: %d bytes, %v", e.Digest, len(raw), err)
-		}
-		if err := body.Close(); err != nil {
-			t.Error(err)
 		}
 		if manifest.Is(e.MediaType) {
 			desc, raw, err := a.Manifest(t.Context(), "", e.Digest)
@@ -162,12 +162,8 @@ func (s *sample) check(t testing.TB, dir string) {
 		}
 	}
 	var read int64
-	if err := a.Verify(t.Context(), func(n int64) { read += n }); err != nil {
-		t.Error(err)
-	}
-	if read != a.Size() {
-		t.Errorf("Verify read %d bytes, the volumes have %d", read, a.Size())
-	}
+	fail.On(t, a.Verify(t.Context(), func(n int64) { read += n }))
+	fail.Diff(t, a.Size(), read)
 }
 
 // folder reads all files of a folder.
@@ -227,16 +223,6 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func TestSha512(t *testing.T) {
-	s := newSample(1, 100)
-	raw := []byte("content that is named by a longer digest")
-	desc := ocispec.Descriptor{Digest: digest.SHA512.FromBytes(raw), Size: int64(len(raw))}
-	s.bytes[desc.Digest], s.Entries = raw, append(s.Entries, desc)
-	dir := t.TempDir()
-	s.write(t, dir, Options{})
-	s.check(t, dir)
-}
-
 // TestDeterminism checks that the order and concurrency of writing do not change the bytes.
 func TestDeterminism(t *testing.T) {
 	s := newSample(1, 50000, 1, 7000, 7000, 30000, 0, 512)
@@ -253,9 +239,7 @@ func TestDeterminism(t *testing.T) {
 			}
 		}
 		for range 2 * len(s.Entries) {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
+			fail.On(t, <-done)
 		}
 		fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 		if i == 0 {
@@ -276,12 +260,8 @@ func TestSecondRunHasNothingToDo(t *testing.T) {
 	if !w.Complete() || w.Sequence() != 1 || !w.Has(s.Entries[0]) {
 		t.Errorf("Complete() = %v, Sequence() = %d", w.Complete(), w.Sequence())
 	}
-	if err := w.PutBlob(t.Context(), "", s.Entries[0], func(context.Context, int64) (io.ReadCloser, error) { return nil, errors.New("opened") }); err != nil {
-		t.Error(err)
-	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, w.PutBlob(t.Context(), "", s.Entries[0], func(context.Context, int64) (io.ReadCloser, error) { return nil, errors.New("opened") }))
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	fail.Diff(t, before, folder(t, dir))
 }
 
@@ -294,9 +274,7 @@ func TestSequences(t *testing.T) {
 	two.check(t, dir)
 	both := folder(t, dir)
 	for name, text := range first {
-		if both[name] != text {
-			t.Errorf("%s of the first set was changed", name)
-		}
+		fail.Diff(t, text, both[name])
 	}
 	var s set
 	fail.On(t, json.Unmarshal([]byte(both[setName(2)]), &s))
@@ -345,6 +323,9 @@ func TestOpenWithoutArchive(t *testing.T) {
 		}
 	}
 	open("gantry-000001.0001.tar")
+	if _, err := Inspect(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Inspect = %v", err)
+	}
 	s := newSample(1, 1000)
 	s.write(t, dir, Options{})
 	fail.On(t, os.Remove(filepath.Join(dir, setName(1))))
@@ -358,4 +339,6 @@ func TestOpenWithoutArchive(t *testing.T) {
 	open("not finished")
 	dir = filepath.Join(dir, "absent")
 	open("absent")
+	fail.On(t, os.WriteFile(dir, nil, 0o600))
+	open("name the folder")
 }

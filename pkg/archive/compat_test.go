@@ -20,8 +20,6 @@ func TestArchiveOfVersion0(t *testing.T) {
 		if n := a.Selected(); n.Series != "imageset" || len(n.BuildsOn) != n.Sequence-1 {
 			t.Errorf("%v: %+v", folders, n)
 		}
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, a.Close())
 	}
 }

@@ -3,7 +3,6 @@ package archive
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -89,9 +88,8 @@ func carried(t *testing.T, blob ocispec.Descriptor, raw []byte, base ocispec.Des
 	fail.On(t, err)
 	var file bytes.Buffer
 	target := delta.Target{Digest: blob.Digest, Size: blob.Size, Content: bytes.NewReader(raw), ContentSize: blob.Size, Recipe: text}
-	if _, err := delta.Encode(t.Context(), &file, target, []delta.Base{{Digest: base.Digest, Content: bytes.NewReader(old), Size: base.Size}}, delta.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = delta.Encode(t.Context(), &file, target, []delta.Base{{Digest: base.Digest, Content: bytes.NewReader(old), Size: base.Size}}, delta.Options{})
+	fail.On(t, err)
 	d := Delta{Digest: blob.Digest, Size: blob.Size, File: digest.FromBytes(file.Bytes()), Bases: []DeltaBase{{base.Digest, base.Size, "team/app"}}}
 	return CarriedDelta{Delta: d, FileSize: int64(file.Len()), Open: func(context.Context) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(file.Bytes())), nil
@@ -101,18 +99,11 @@ func carried(t *testing.T, blob ocispec.Descriptor, raw []byte, base ocispec.Des
 // rebuilt reads the layer of a month from an archive.
 func (s *deltaLine) rebuilt(t *testing.T, a *Archive, month int) error {
 	t.Helper()
-	body, err := a.Blob(t.Context(), "", s.layers[month], 0)
-	if err != nil {
-		return err
-	}
-	raw, err := io.ReadAll(body)
-	if err := errors.Join(err, body.Close()); err != nil {
-		return err
-	}
-	if !bytes.Equal(raw, s.samples[month].bytes[s.layers[month].Digest]) {
+	raw, err := readBlob(t, a, s.layers[month], 0)
+	if err == nil && !bytes.Equal(raw, s.samples[month].bytes[s.layers[month].Digest]) {
 		t.Errorf("month %d: other bytes", month)
 	}
-	return nil
+	return err
 }
 
 // TestReadDelta reads a blob that two archives carry as deltas, one based on the other, from offsets too, and from
@@ -121,15 +112,11 @@ func TestReadDelta(t *testing.T) {
 	t.Parallel()
 	s := deltaMonths(t, 3, nil)
 	all := mustOpen(t, s.dirs...)
-	if err := s.rebuilt(t, all, 2); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, s.rebuilt(t, all, 2))
 	last := s.layers[2]
 	for _, offset := range []int64{1, 30_000, last.Size} {
-		body, err := all.UnhashedBlob(t.Context(), "", last, offset)
-		fail.On(t, err)
-		raw, err := io.ReadAll(body)
-		if err := errors.Join(err, body.Close()); err != nil || !bytes.Equal(raw, s.samples[2].bytes[last.Digest][offset:]) {
+		raw, err := readUnhashed(t, all, last, offset)
+		if err != nil || !bytes.Equal(raw, s.samples[2].bytes[last.Digest][offset:]) {
 			t.Errorf("from %d: %d bytes, %v", offset, len(raw), err)
 		}
 	}
@@ -156,9 +143,7 @@ func TestReadDelta(t *testing.T) {
 	alone.UseBases(func(_ context.Context, base DeltaBase) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(s.samples[1].bytes[base.Digest])), nil
 	})
-	if err := s.rebuilt(t, alone, 2); err != nil {
-		t.Errorf("with the base of a mirror: %v", err)
-	}
+	fail.On(t, s.rebuilt(t, alone, 2))
 	alone = mustOpen(t, s.dirs[2])
 	alone.UseBases(func(context.Context, DeltaBase) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(s.samples[0].bytes[s.layers[0].Digest])), nil
@@ -182,9 +167,7 @@ func TestDamagedDeltaBase(t *testing.T) {
 	a.UseBases(func(_ context.Context, base DeltaBase) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(s.samples[0].bytes[base.Digest])), nil
 	})
-	if err := s.rebuilt(t, a, 1); err != nil {
-		t.Errorf("with the mirror: %v", err)
-	}
+	fail.On(t, s.rebuilt(t, a, 1))
 }
 
 // TestEncryptedDeltas carries a delta in an encrypted archive, whose disk does not tell of it.
@@ -195,9 +178,7 @@ func TestEncryptedDeltas(t *testing.T) {
 	a, err := OpenWith(OpenOptions{}, s.dirs...)
 	fail.On(t, err)
 	defer a.Close()
-	if n := a.Selected().Deltas; n != 0 {
-		t.Errorf("without an identity, %d deltas are known", n)
-	}
+	fail.Diff(t, 0, a.Selected().Deltas)
 	raw, err := os.ReadFile(filepath.Join(s.dirs[1], setName(2)))
 	if err != nil || bytes.Contains(raw, []byte(s.layers[1].Digest.Encoded())) || bytes.Contains(raw, []byte("deltas")) {
 		t.Errorf("the outer set manifest tells of the delta: %v", err)
@@ -205,9 +186,7 @@ func TestEncryptedDeltas(t *testing.T) {
 	b, err := OpenWith(OpenOptions{Identities: []age.Identity{who}}, s.dirs...)
 	fail.On(t, err)
 	defer b.Close()
-	if err := s.rebuilt(t, b, 1); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, s.rebuilt(t, b, 1))
 }
 
 // TestDeltaDamage checks that damage to a delta is reported for its blob, and that a repair with the blob itself is
@@ -229,9 +208,7 @@ func TestDeltaDamage(t *testing.T) {
 	}
 	repair := s.repair(t, 1, []digest.Digest{s.layers[1].Digest})
 	repaired := mustOpen(t, append(s.dirs, repair)...)
-	if err := s.rebuilt(t, repaired, 1); err != nil {
-		t.Errorf("with the repair: %v", err)
-	}
+	fail.On(t, s.rebuilt(t, repaired, 1))
 	if err := repaired.Verify(t.Context(), nil); !errors.As(err, &damage) || !damage.Recoverable() {
 		t.Errorf("Verify with the repair = %v", err)
 	}
@@ -348,11 +325,7 @@ func TestParseDeltas(t *testing.T) {
 			t.Parallel()
 			now := stored(t, s.dirs[1], setID{sequence: 2})
 			tc.change(now)
-			raw, err := json.Marshal(now)
-			fail.On(t, err)
-			if _, err := parseSet(raw); err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("parseSet = %v, want %q", err, tc.want)
-			}
+			now.refused(t, tc.want)
 		})
 	}
 }

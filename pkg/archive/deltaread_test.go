@@ -52,9 +52,7 @@ func TestDeltaFailures(t *testing.T) {
 	}
 	body, err := a.Blob(t.Context(), "", s.layers[1], 0)
 	fail.On(t, err)
-	if err := body.Close(); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, body.Close())
 	if n, err := body.Read(make([]byte, 10)); err == nil || len(a.DeltaFailures()) > 0 {
 		t.Errorf("after it was closed: %d bytes, %v, %v", n, err, a.DeltaFailures())
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"testing"
+	"testing/iotest"
 
 	"filippo.io/age"
 
@@ -31,7 +32,7 @@ func TestEncryptedInterrupted(t *testing.T) {
 			continue
 		}
 		err := w.PutBlob(t.Context(), "", e, func(ctx context.Context, _ int64) (io.ReadCloser, error) {
-			return io.NopCloser(io.MultiReader(bytes.NewReader(s.bytes[e.Digest][:e.Size/2]), broken{gone})), nil
+			return io.NopCloser(io.MultiReader(bytes.NewReader(s.bytes[e.Digest][:e.Size/2]), iotest.ErrReader(gone))), nil
 		})
 		if e.Size > 0 && !errors.Is(err, gone) {
 			t.Fatal(err)
@@ -70,17 +71,13 @@ func TestEncryptedInterrupted(t *testing.T) {
 	if want := openAs(t, dir, ann).Selected().SetRef; err != nil || set != want {
 		t.Errorf("it is %v, want %v: %v", set, want, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, w.Close())
 	fail.Diff(t, before, folder(t, dir))
 	opts.Encrypt = to(person(t))
 	if w, err = Create(t.Context(), dir, s.content(), opts); err != nil || w.Complete() {
 		t.Errorf("for another recipient nothing is written: %v", err)
 	}
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, w.Close())
 }
 
 // TestEncryptedInterruptedDamage checks that content of an interrupted run is written again if the
@@ -98,15 +95,11 @@ func TestEncryptedInterruptedDamage(t *testing.T) {
 	if w, err = Create(t.Context(), dir, s.content(), opts); err != nil {
 		t.Fatal(err)
 	}
-	if n := s.put(t, w); n != 1 {
-		t.Errorf("%d were put again", n)
-	}
+	fail.Diff(t, 1, s.put(t, w))
 	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	a := openAs(t, dir, ann)
 	s.readBack(t, a)
-	if err := a.Verify(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, a.Verify(t.Context(), nil))
 }
 
 // TestEncryptedAnew checks that unfinished work is not continued without a secret, or if the set
@@ -118,16 +111,9 @@ func TestEncryptedAnew(t *testing.T) {
 	for range 2 {
 		w, err := Create(t.Context(), dir, s.content(), opts)
 		fail.On(t, err)
-		if n := s.put(t, w); n != len(s.Entries) {
-			t.Errorf("%d of %d were put", n, len(s.Entries))
-		}
+		fail.Diff(t, len(s.Entries), s.put(t, w))
 		fail.On(t, w.Close())
 	}
 	s.write(t, dir, opts)
 	s.readBack(t, openAs(t, dir, ann))
 }
-
-// broken is a reader that fails.
-type broken struct{ err error }
-
-func (f broken) Read([]byte) (int, error) { return 0, f.err }

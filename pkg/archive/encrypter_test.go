@@ -15,9 +15,7 @@ func TestPadme(t *testing.T) {
 		}
 	}
 	for _, tc := range [][2]int64{{9, 10}, {1000, 1024}, {4097, 4352}, {1_000_000, 1_015_808}} {
-		if n := padme(tc[0]); n != tc[1] {
-			t.Errorf("padme(%d) = %d, want %d", tc[0], n, tc[1])
-		}
+		fail.Diff(t, tc[1], padme(tc[0]))
 	}
 }
 

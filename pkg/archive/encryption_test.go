@@ -62,13 +62,7 @@ func (s *sample) readBack(t testing.TB, a *Archive) {
 			if from < 0 || from > len(want) {
 				continue
 			}
-			body, err := a.Blob(t.Context(), "", e, int64(from))
-			if err != nil {
-				t.Error(err)
-				continue
-			}
-			raw, err := io.ReadAll(body)
-			if err := errors.Join(err, body.Close()); err != nil || !bytes.Equal(raw, want[from:]) {
+			if raw, err := readBlob(t, a, e, int64(from)); err != nil || !bytes.Equal(raw, want[from:]) {
 				t.Errorf("%s from %d: %d bytes, %v", e.Digest, from, len(raw), err)
 			}
 		}
@@ -128,9 +122,7 @@ func TestEncrypted(t *testing.T) {
 			for _, who := range []*age.X25519Identity{ann, bob} {
 				a := openAs(t, dir, eve, who)
 				s.readBack(t, a)
-				if err := a.Verify(t.Context(), nil); err != nil {
-					t.Error(err)
-				}
+				fail.On(t, a.Verify(t.Context(), nil))
 				if info := a.Selected(); info.Series != "the-name" || !info.Encrypted || info.NeedsIdentity || !slices.Contains(info.Features, featureEncrypted) || info.Content != len(s.Entries) {
 					t.Errorf("the info is %+v", info)
 				}
@@ -140,9 +132,7 @@ func TestEncrypted(t *testing.T) {
 				t.Errorf("with another's identity: %v", err)
 			}
 			a := openAs(t, dir)
-			if err := a.Verify(t.Context(), nil); err != nil {
-				t.Errorf("verifying without an identity: %v", err)
-			}
+			fail.On(t, a.Verify(t.Context(), nil))
 			if info := a.Selected(); info.Series != "" || info.Plan != "" || !info.NeedsIdentity || info.Content != 0 {
 				t.Errorf("it reveals %+v", info)
 			}
@@ -250,9 +240,7 @@ func TestEncryptedFlips(t *testing.T) {
 		}
 		found++
 	}
-	if found != 200 {
-		t.Errorf("%d of 200 were found", found)
-	}
+	fail.Diff(t, 200, found)
 }
 
 // TestEncryptedDamage checks that damage loses only the content at that place, which is reported by
@@ -270,9 +258,7 @@ func TestEncryptedDamage(t *testing.T) {
 	if !errors.As(err, &damage) || !slices.Equal(damage.Lost(), []digest.Digest{large.Digest}) || damage.Damage[0].Entry != e.Encrypted.Path {
 		t.Errorf("Verify = %v, lost %v", err, damage.Lost())
 	}
-	body, err := a.Blob(t.Context(), "", large, 0)
-	fail.On(t, err)
-	if _, err = io.Copy(io.Discard, body); !errors.As(err, &damage) || !strings.Contains(err.Error(), "does not decrypt") {
+	if _, err := readBlob(t, a, large, 0); !errors.As(err, &damage) || !strings.Contains(err.Error(), "does not decrypt") {
 		t.Errorf("reading it: %v", err)
 	}
 }
@@ -301,9 +287,7 @@ func TestEncryptedSeries(t *testing.T) {
 			if first != nil {
 				tells(t, dir, append(both.secrets(), "some/where"))
 			}
-			if err := openAs(t, dir).Verify(t.Context(), nil); err != nil {
-				t.Error(err)
-			}
+			fail.On(t, openAs(t, dir).Verify(t.Context(), nil))
 		})
 	}
 	dir, s := t.TempDir(), newSample(1, 3000, 70_000)

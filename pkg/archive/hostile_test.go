@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -78,7 +76,8 @@ func (h *hostile) frame() digest.Digest {
 	return digest.NewDigest(digest.SHA256, sum)
 }
 
-// TestHostileVolumes checks that volumes with tar entries that Gantry never writes are refused. If
+// TestHostileVolumes checks that volumes with tar entries that Gantry never writes are refused: all headers are compared
+// as a whole. If
 // the set manifest was changed to match, they are refused when the archive is opened; if it is the
 // one of the intact volume, when the archive is verified.
 func TestHostileVolumes(t *testing.T) {
@@ -92,52 +91,22 @@ func TestHostileVolumes(t *testing.T) {
 		intact   string // the error with the set manifest of the intact volume
 		matching string // the error with a set manifest changed to match; "" is the error about a frame
 	}{
-		"absolute path":      {func(h *hostile) { h.name("/etc/passwd") }, altered, ""},
-		"dot-dot path":       {func(h *hostile) { h.name("../../outside") }, altered, ""},
-		"dot-dot inside":     {func(h *hostile) { h.name("blobs/../../outside") }, altered, ""},
-		"dot":                {func(h *hostile) { h.name("./" + h.target.path()) }, altered, ""},
-		"prefix":             {func(h *hostile) { h.header(func(b []byte) { copy(b[345:], "/etc") }) }, altered, ""},
-		"path behind a zero": {func(h *hostile) { h.name("a\x00../../outside") }, altered, ""},
-		"line break":         {func(h *hostile) { h.name("blobs/a\nb") }, altered, ""},
-		"windows drive":      {func(h *hostile) { h.name(`C:\Windows\outside`) }, altered, ""},
-		"windows path":       {func(h *hostile) { h.name(`..\..\outside`) }, altered, ""},
-		"windows device":     {func(h *hostile) { h.name("CON") }, altered, ""},
-		"windows stream":     {func(h *hostile) { h.name("oci-layout:hidden") }, altered, ""},
-		"other case":         {func(h *hostile) { h.name(strings.ToUpper(h.target.path())) }, altered, ""},
-		"duplicate name":     {func(h *hostile) { h.name(indexPath) }, altered, ""},
-		"symbolic link":      {func(h *hostile) { h.kind(tar.TypeSymlink, "/etc/passwd") }, altered, ""},
-		"hard link":          {func(h *hostile) { h.kind(tar.TypeLink, "../../outside") }, altered, ""},
-		"character device":   {func(h *hostile) { h.kind(tar.TypeChar, "") }, altered, ""},
-		"block device":       {func(h *hostile) { h.kind(tar.TypeBlock, "") }, altered, ""},
-		"folder":             {func(h *hostile) { h.kind(tar.TypeDir, "") }, altered, ""},
-		"pipe":               {func(h *hostile) { h.kind(tar.TypeFifo, "") }, altered, ""},
-		"reserved":           {func(h *hostile) { h.kind(tar.TypeCont, "") }, altered, ""},
-		"sparse header":      {func(h *hostile) { h.kind(tar.TypeGNUSparse, "") }, altered, ""},
-		"long name":          {func(h *hostile) { h.kind(tar.TypeGNULongName, "") }, altered, ""},
-		"long link":          {func(h *hostile) { h.kind(tar.TypeGNULongLink, "") }, altered, ""},
-		"extended header":    {func(h *hostile) { h.kind(tar.TypeXHeader, "") }, altered, ""},
-		"global header":      {func(h *hostile) { h.kind(tar.TypeXGlobalHeader, "") }, altered, ""},
-		"vendor's kind":      {func(h *hostile) { h.kind('V', "") }, altered, ""},
-		"huge size":          {func(h *hostile) { h.header(func(b []byte) { copy(b[124:], "77777777777\x00") }) }, altered, ""},
+		"absolute path":    {func(h *hostile) { h.name("/etc/passwd") }, altered, ""},
+		"dot-dot path":     {func(h *hostile) { h.name("../../outside") }, altered, ""},
+		"windows drive":    {func(h *hostile) { h.name(`C:\Windows\outside`) }, altered, ""},
+		"symbolic link":    {func(h *hostile) { h.kind(tar.TypeSymlink, "/etc/passwd") }, altered, ""},
+		"hard link":        {func(h *hostile) { h.kind(tar.TypeLink, "../../outside") }, altered, ""},
+		"character device": {func(h *hostile) { h.kind(tar.TypeChar, "") }, altered, ""},
+		"sparse header":    {func(h *hostile) { h.kind(tar.TypeGNUSparse, "") }, altered, ""},
+		"global header":    {func(h *hostile) { h.kind(tar.TypeXGlobalHeader, "") }, altered, ""},
+		"huge size":        {func(h *hostile) { h.header(func(b []byte) { copy(b[124:], "77777777777\x00") }) }, altered, ""},
 		"negative size": {func(h *hostile) {
 			h.header(func(b []byte) { copy(b[124:136], bytes.Repeat([]byte{0xff}, 12)) })
 		}, altered, ""},
-		"size in base 256": {func(h *hostile) {
-			h.header(func(b []byte) {
-				copy(b[124:136], make([]byte, 12))
-				b[124] = 0x80
-				binary.BigEndian.PutUint64(b[128:], uint64(h.target.Size))
-			})
-		}, altered, ""},
-		"shorter":          {func(h *hostile) { h.header(func(b []byte) { copy(b[124:], "00000000001\x00") }) }, altered, ""},
-		"size is no text":  {func(h *hostile) { h.header(func(b []byte) { copy(b[124:], "x") }) }, altered, ""},
-		"set user id":      {func(h *hostile) { h.header(func(b []byte) { copy(b[100:], "0004755\x00") }) }, altered, ""},
-		"fixture-writable": {func(h *hostile) { h.header(func(b []byte) { copy(b[100:], "0000777\x00") }) }, altered, ""},
-		"an owner":         {func(h *hostile) { h.header(func(b []byte) { copy(b[265:], "root") }) }, altered, ""},
-		"a time":           {func(h *hostile) { h.header(func(b []byte) { copy(b[136:], "14000000000\x00") }) }, altered, ""},
-		"another magic":    {func(h *hostile) { h.header(func(b []byte) { copy(b[257:], "ustar  \x00") }) }, altered, ""},
-		"wrong checksum":   {func(h *hostile) { h.raw[h.target.Offset-blockSize+148]++ }, altered, ""},
-		"no header":        {func(h *hostile) { clear(h.raw[h.target.Offset-blockSize : h.target.Offset]) }, altered, ""},
+		"set user id":    {func(h *hostile) { h.header(func(b []byte) { copy(b[100:], "0004755\x00") }) }, altered, ""},
+		"another magic":  {func(h *hostile) { h.header(func(b []byte) { copy(b[257:], "ustar  \x00") }) }, altered, ""},
+		"wrong checksum": {func(h *hostile) { h.raw[h.target.Offset-blockSize+148]++ }, altered, ""},
+		"no header":      {func(h *hostile) { clear(h.raw[h.target.Offset-blockSize : h.target.Offset]) }, altered, ""},
 		"padding": {func(h *hostile) {
 			copy(h.raw[h.target.Offset+h.target.Size:], "hidden")
 		}, "were altered: the padding of blobs/sha256/", ""},
@@ -192,9 +161,7 @@ func TestHostileVolumes(t *testing.T) {
 				if err := inspect(t, dir); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%v, want %q", err, want)
 				}
-				if diff := cmp.Diff(before, folder(t, outer)); diff != "" {
-					t.Errorf("something was written: %.500s", diff)
-				}
+				fail.Diff(t, before, folder(t, outer))
 			}
 			check(tc.intact)
 			h.volume.Frame = h.frame()
@@ -218,6 +185,7 @@ func TestHostilePax(t *testing.T) {
 	s.bytes[desc.Digest], s.Entries = long, append(s.Entries, desc)
 	dir := t.TempDir()
 	s.write(t, dir, Options{})
+	s.check(t, dir)
 	path := filepath.Join(dir, volumeName(1, 1))
 	for old, replaced := range map[string]string{"path=blobs/sha512/": "path=/////////etc/", " path=": " size=", "gantry/pax": "gantry/xap"} {
 		undo := alter(t, path, func(raw []byte) []byte {
@@ -231,17 +199,6 @@ func TestHostilePax(t *testing.T) {
 		}
 		undo()
 	}
-}
-
-// TestNestedTar checks that a blob that is itself a hostile tar file is stored like any other
-// content.
-func TestNestedTar(t *testing.T) {
-	s := newSample(1, 100)
-	nested := append(appendUstar(nil, "../../outside", tar.TypeSymlink, 0), make([]byte, trailerSize)...)
-	s.add(ocispec.MediaTypeImageLayer, nested)
-	dir := t.TempDir()
-	s.write(t, dir, Options{})
-	s.check(t, dir)
 }
 
 // TestHostileFolder checks that links and folders with the names of an archive's files are refused

@@ -2,18 +2,14 @@ package archive
 
 import (
 	"errors"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -77,12 +73,7 @@ func TestLostIsWhatCannotBeRead(t *testing.T) {
 			}
 			found := map[digest.Digest]bool{}
 			for _, desc := range s.Entries {
-				body, err := a.Blob(t.Context(), "", desc, 0)
-				if err == nil {
-					_, err = io.Copy(io.Discard, body)
-					err = errors.Join(err, body.Close())
-				}
-				if err != nil {
+				if _, err := readBlob(t, a, desc, 0); err != nil {
 					found[desc.Digest] = true
 					if !errors.As(err, &damage) {
 						t.Errorf("reading %s: %v", desc.Digest, err)
@@ -96,19 +87,5 @@ func TestLostIsWhatCannotBeRead(t *testing.T) {
 				t.Errorf("Plan = %q, %v", text, err)
 			}
 		})
-	}
-}
-
-func TestInspectNeedsASet(t *testing.T) {
-	if _, err := Inspect(t.TempDir()); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("Inspect of an empty folder = %v", err)
-	}
-}
-
-func TestOpenAVolume(t *testing.T) {
-	file := filepath.Join(t.TempDir(), volumeName(1, 1))
-	fail.On(t, os.WriteFile(file, nil, 0o600))
-	if _, err := Open(file); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(advice.Text(err), "name the folder") {
-		t.Errorf("Open = %v", err)
 	}
 }

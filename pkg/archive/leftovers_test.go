@@ -90,9 +90,7 @@ func TestTidiesNothingOfUse(t *testing.T) {
 		t.Errorf("unfinished work was touched: %s", diff)
 	}
 	w = begin(t, dir, other, Options{})
-	if n := other.put(t, w); n != len(other.Entries)-1 {
-		t.Errorf("%d of %d entries were needed, although one was present", n, len(other.Entries))
-	}
+	fail.Diff(t, len(other.Entries)-1, other.put(t, w))
 	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 
 	leave(t, dir, journalName)
@@ -103,8 +101,6 @@ func TestTidiesNothingOfUse(t *testing.T) {
 	fail.On(t, err)
 	before = names(t, filepath.Join(dir, partialName))
 	fail.On(t, begin(t, dir, other, Options{}).Close())
-	if diff := cmp.Diff(before, names(t, filepath.Join(dir, partialName))); diff != "" {
-		t.Errorf("the folder of a running run was changed: %s", diff)
-	}
+	fail.Diff(t, before, names(t, filepath.Join(dir, partialName)))
 	fail.On(t, lock.Release())
 }

@@ -47,9 +47,7 @@ func TestLockRace(t *testing.T) {
 		}()
 	}
 	for range 8 {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		fail.On(t, <-done)
 	}
 	s.check(t, dir)
 	fail.Diff(t, []string{volumeName(1, 1), setName(1), sumName(1)}, names(t, dir))

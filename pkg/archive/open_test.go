@@ -3,7 +3,6 @@ package archive
 import (
 	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -72,12 +71,7 @@ func months(t *testing.T) *line {
 func (s *sample) readable(t *testing.T, a *Archive) (lost int) {
 	t.Helper()
 	for _, e := range s.Entries {
-		body, err := a.Blob(t.Context(), "", e, 0)
-		var raw []byte
-		if err == nil {
-			raw, err = io.ReadAll(body)
-			err = errors.Join(err, body.Close())
-		}
+		raw, err := readBlob(t, a, e, 0)
 		lacks := a.CheckContent(e)
 		switch {
 		case err != nil:
@@ -131,9 +125,7 @@ func TestChainOfSets(t *testing.T) {
 			}
 			seen[d] = true
 		}
-		if len(seen) != len(s.samples[2].Entries) {
-			t.Errorf("%d digests of %d", len(seen), len(s.samples[2].Entries))
-		}
+		fail.Diff(t, len(s.samples[2].Entries), len(seen))
 	}
 }
 
@@ -146,9 +138,7 @@ func TestNewestAlone(t *testing.T) {
 	if !a.Has(fresh) || a.CheckContent(fresh) != nil || a.Has(old) {
 		t.Errorf("Has(new) = %v, Lacks(new) = %v, Has(old) = %v", a.Has(fresh), a.CheckContent(fresh), a.Has(old))
 	}
-	if got := a.RepositoryOf(old.Digest); got != "team/app" {
-		t.Errorf("Where = %q", got)
-	}
+	fail.Diff(t, "team/app", a.RepositoryOf(old.Digest))
 	_, err := a.Blob(t.Context(), "", old, 0)
 	for _, want := range []string{"team/app", setName(2), string(s.sets[1].Set)} {
 		if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), want) || a.CheckContent(old) == nil {
@@ -159,9 +149,7 @@ func TestNewestAlone(t *testing.T) {
 	if len(sets) != 3 || sets[1].Dir != "" || sets[1].SetRef != s.sets[1] || sets[2].SetRef != s.sets[0] {
 		t.Errorf("Sets = %+v", sets)
 	}
-	if err := a.Verify(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, a.Verify(t.Context(), nil))
 }
 
 // TestMissingVolumes checks that a missing volume is reported with its set and the folders
@@ -214,15 +202,9 @@ func TestVolumesOnSeveralMedia(t *testing.T) {
 		t.Errorf("Open = %v", err)
 	}
 	a := mustOpen(t, dir, second, third)
-	if n := s.readable(t, a); n != 0 {
-		t.Errorf("%d are lost", n)
-	}
-	if err := a.Verify(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
-	if got := a.Selected().Volumes[2].Path; got != filepath.Join(third, "Volume 3 (copy).TAR") {
-		t.Errorf("volume 3 is %q", got)
-	}
+	fail.Diff(t, 0, s.readable(t, a))
+	fail.On(t, a.Verify(t.Context(), nil))
+	fail.Diff(t, filepath.Join(third, "Volume 3 (copy).TAR"), a.Selected().Volumes[2].Path)
 	// Damage in a renamed file is reported with its path.
 	path := filepath.Join(third, "Volume 3 (copy).TAR")
 	e := a.set.Volumes[2].Entries[1]
@@ -260,9 +242,7 @@ func TestAsk(t *testing.T) {
 			t.Errorf("volume %d is open %d times", i+1, len(medium.files))
 		}
 	}
-	if n := s.readable(t, a); n != 0 {
-		t.Errorf("%d are lost", n)
-	}
+	fail.Diff(t, 0, s.readable(t, a))
 	stop := errors.New("no more disks")
 	if _, err := OpenWith(OpenOptions{Ask: func([]string) (string, error) { return "", stop }}, dir); !errors.Is(err, stop) {
 		t.Errorf("Open = %v", err)

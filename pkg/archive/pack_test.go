@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -93,9 +92,7 @@ func TestPack(t *testing.T) {
 			}
 			again, err := parseUnfinished(encoded(t, p.set))
 			fail.On(t, err)
-			if diff := cmp.Diff(p.set, again); diff != "" {
-				t.Errorf("read back: %s", diff)
-			}
+			fail.Diff(t, p.set, again)
 		})
 	}
 }

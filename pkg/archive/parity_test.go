@@ -13,6 +13,7 @@ import (
 
 	"filippo.io/age"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive/parity"
@@ -120,9 +121,7 @@ func TestRebuildSectors(t *testing.T) {
 		t.Fatalf("%d damaged: %+v, %v", i, done, err)
 	}
 	for name, text := range folder(t, to) {
-		if text != files[name] {
-			t.Errorf("%s differs", name)
-		}
+		fail.Diff(t, files[name], text)
 	}
 	if !cmp.Equal(damaged, folder(t, dir)) {
 		t.Error("the damaged folder was changed")
@@ -201,9 +200,7 @@ func TestParityRefuses(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(syscall.EINTR)
 	opts := Options{Redundancy: 10}
-	if err := AddParity(ctx, dir, a.Selected().SetRef, opts); !errors.Is(err, syscall.EINTR) {
-		t.Errorf("canceled: %v", err)
-	}
+	fail.Diff(t, syscall.EINTR, AddParity(ctx, dir, a.Selected().SetRef, opts), cmpopts.EquateErrors())
 	if err := AddParity(t.Context(), dir, a.Selected().SetRef, opts); err != nil || a.ParityFiles() != 1 {
 		t.Errorf("%d parity files: %v", a.ParityFiles(), err)
 	}

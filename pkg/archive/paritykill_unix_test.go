@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -79,7 +77,5 @@ func TestParityKilled(t *testing.T) {
 	fail.On(t, err)
 	defer a.Close()
 	fail.On(t, AddParity(t.Context(), dir, a.Selected().SetRef, Options{Redundancy: 40}))
-	if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
-		t.Errorf("the second run wrote something else (-want +got):\n%.2000s", diff)
-	}
+	fail.Diff(t, want, folder(t, dir))
 }

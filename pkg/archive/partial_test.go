@@ -14,6 +14,7 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
@@ -34,42 +35,43 @@ func begin(t *testing.T, dir string, s *sample, opts Options) *Writer {
 	return w
 }
 
-// TestInterruptedAfterEachEntry checks that after a run dies at any entry, the next run writes only
-// the missing entries, and that the result is the same as without an interruption.
+// TestInterruptedAfterEachEntry checks that after a run ends or is killed at any entry, the next run writes only the
+// missing entries, and that the result is the same as without an interruption.
 func TestInterruptedAfterEachEntry(t *testing.T) {
-	s := newSample(1, 20000, 9000, 0, 512)
-	opts := Options{VolumeSize: 32 << 10}
-	want := reference(t, s, opts)
+	s := newSample(1, 50000, 9000, 0, 40000)
+	want := reference(t, s, small)
 	for n := range len(s.Entries) + 1 {
 		dir := t.TempDir()
-		w := begin(t, dir, s, opts)
+		w := begin(t, dir, s, small)
 		for _, e := range s.Entries[:n] {
 			fail.On(t, w.PutBlob(t.Context(), "", e, s.open(e.Digest)))
 		}
+		s.continued(t, crash(t, dir), small, len(s.Entries)-n, want)
 		if err := w.Finish(t.Context()); (err == nil) != (n == len(s.Entries)) {
 			t.Errorf("Finish after %d entries = %v", n, err)
 		}
 		fail.On(t, w.Close())
 		if n == 0 {
-			if diff := cmp.Diff([]string(nil), names(t, dir)); diff != "" {
-				t.Errorf("nothing was written, but something stays: %s", diff)
-			}
+			fail.Diff(t, []string(nil), names(t, dir))
 		} else if n < len(s.Entries) {
 			if _, err := Open(dir); err == nil {
 				t.Error("an unfinished archive was opened")
 			}
 		}
-		w = begin(t, dir, s, opts)
-		if w.Sequence() != 1 {
-			t.Errorf("the second run makes sequence %d", w.Sequence())
-		}
-		if put := s.put(t, w); put != len(s.Entries)-n {
-			t.Errorf("after %d entries, the second run needed %d", n, put)
-		}
-		fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
-		if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
-			t.Errorf("after %d entries: %.500s", n, diff)
-		}
+		s.continued(t, dir, small, len(s.Entries)-n, want)
+	}
+}
+
+// continued continues an interrupted run, which has to put n entries, and compares what it writes.
+func (s *sample) continued(t *testing.T, dir string, opts Options, n int, want map[string]string) {
+	t.Helper()
+	w := begin(t, dir, s, opts)
+	if put := s.put(t, w); put != n || w.Sequence() != 1 {
+		t.Errorf("%d entries were put, want %d; the sequence is %d", put, n, w.Sequence())
+	}
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
+	if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
+		t.Errorf("after all but %d entries: %.500s", n, diff)
 	}
 }
 
@@ -79,28 +81,6 @@ func crash(t *testing.T, dir string) string {
 	to := t.TempDir()
 	fail.On(t, os.CopyFS(to, os.DirFS(dir)))
 	return to
-}
-
-func TestKilled(t *testing.T) {
-	s := newSample(1, 300000, 9000, 0)
-	want := reference(t, s, Options{})
-	dir := t.TempDir()
-	w := begin(t, dir, s, Options{})
-	defer w.Close()
-	for i, e := range s.Entries {
-		if i%2 == 0 {
-			fail.On(t, w.PutBlob(t.Context(), "", e, s.open(e.Digest)))
-		}
-	}
-	dead := crash(t, dir)
-	next := begin(t, dead, s, Options{})
-	if n := s.put(t, next); n != len(s.Entries)/2 {
-		t.Errorf("%d of %d entries were needed", n, len(s.Entries))
-	}
-	fail.On(t, errors.Join(next.Finish(t.Context()), next.Close()))
-	if diff := cmp.Diff(want, folder(t, dead)); diff != "" {
-		t.Errorf("%.500s", diff)
-	}
 }
 
 // TestDamagedPartialWork checks that unfinished work is verified before it is continued, and that
@@ -133,14 +113,7 @@ func TestDamagedPartialWork(t *testing.T) {
 			s.put(t, w)
 			fail.On(t, w.Close())
 			alter(t, filepath.Join(dir, partialName, tc.file), tc.change(w))
-			w = begin(t, dir, s, Options{})
-			if n := s.put(t, w); n != tc.again {
-				t.Errorf("%d entries were put again, want %d", n, tc.again)
-			}
-			fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
-			if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
-				t.Errorf("%.500s", diff)
-			}
+			s.continued(t, dir, Options{}, tc.again, want)
 		})
 	}
 }
@@ -171,14 +144,7 @@ func TestInterruptedFinish(t *testing.T) {
 		if _, err := Open(dead); err == nil {
 			t.Error("an unfinished archive was opened")
 		}
-		w = begin(t, dead, s, opts)
-		if put := s.put(t, w); put != 0 {
-			t.Errorf("with %d names given, %d entries were put again", n, put)
-		}
-		fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
-		if diff := cmp.Diff(want, folder(t, dead)); diff != "" {
-			t.Errorf("with %d names given: %.500s", n, diff)
-		}
+		s.continued(t, dead, opts, 0, want)
 	}
 }
 
@@ -258,9 +224,7 @@ func TestWrongContent(t *testing.T) {
 			if w.Has(desc) {
 				t.Error("it counts as written")
 			}
-			if n := s.put(t, w); n != len(s.Entries) {
-				t.Errorf("%d entries were needed", n)
-			}
+			fail.Diff(t, len(s.Entries), s.put(t, w))
 			fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 			s.check(t, dir)
 		})
@@ -276,9 +240,7 @@ func TestMisuse(t *testing.T) {
 	s := newSample(1, 1000)
 	w := begin(t, t.TempDir(), s, Options{})
 	refused := errors.New("refused")
-	if err := w.PutBlob(t.Context(), "", s.Entries[0], func(context.Context, int64) (io.ReadCloser, error) { return nil, refused }); !errors.Is(err, refused) {
-		t.Errorf("PutBlob = %v", err)
-	}
+	fail.Diff(t, refused, w.PutBlob(t.Context(), "", s.Entries[0], func(context.Context, int64) (io.ReadCloser, error) { return nil, refused }), cmpopts.EquateErrors())
 	unplanned := s.Entries[0]
 	unplanned.Size++
 	if err := w.PutBlob(t.Context(), "", unplanned, s.open(unplanned.Digest)); err == nil || !strings.Contains(err.Error(), "not part of this archive") {
@@ -287,9 +249,7 @@ func TestMisuse(t *testing.T) {
 	if err := w.Finish(t.Context()); err == nil || !strings.Contains(err.Error(), "content was not written: sha256:") {
 		t.Errorf("Finish = %v", err)
 	}
-	if err := errors.Join(w.Close(), w.Close()); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, errors.Join(w.Close(), w.Close()))
 	if err := w.PutBlob(t.Context(), "", s.Entries[0], s.open(s.Entries[0].Digest)); err == nil || !strings.Contains(err.Error(), "closed") {
 		t.Errorf("PutBlob after Close = %v", err)
 	}
@@ -315,15 +275,9 @@ func TestCancelledWhileRecalling(t *testing.T) {
 		t.Fatalf("Create = %v", err)
 	}
 	w = begin(t, dir, s, Options{})
-	if n := s.put(t, w); n != 0 {
-		t.Errorf("%d entries were needed again", n)
-	}
-	if err := w.Finish(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("Finish = %v", err)
-	}
-	if err := errors.Join(w.Finish(t.Context()), w.Close()); err != nil {
-		t.Error(err)
-	}
+	fail.Diff(t, 0, s.put(t, w))
+	fail.Diff(t, context.Canceled, w.Finish(ctx), cmpopts.EquateErrors())
+	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	s.check(t, dir)
 }
 

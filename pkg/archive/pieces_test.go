@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -76,9 +75,7 @@ func TestReadThroughRepairs(t *testing.T) {
 			repairs++
 		}
 	}
-	if repairs != 2 {
-		t.Errorf("there are %d repairs", repairs)
-	}
+	fail.Diff(t, 2, repairs)
 	// A repair without its set cannot be opened, and a repair of another set is skipped.
 	if _, err := Open(dirs[3]); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(advice.Text(err), "bring "+setName(3)) {
 		t.Errorf("Open = %v", err)
@@ -114,9 +111,7 @@ func TestForeignRepair(t *testing.T) {
 			if name == "as it was" {
 				want = 2
 			}
-			if got := len(a.Sets()); got != want {
-				t.Errorf("%d sets are read, want %d", got, want)
-			}
+			fail.Diff(t, want, len(a.Sets()))
 		})
 	}
 }
@@ -134,9 +129,7 @@ func TestTwoCopies(t *testing.T) {
 		alter(t, filepath.Join([]string{dir, other}[i%2], volumeName(1, i+1)), flip((e.Offset+e.Size-1)*8))
 	}
 	both := mustOpen(t, dir, other)
-	if n := s.readable(t, both); n != 0 {
-		t.Errorf("%d are lost", n)
-	}
+	fail.Diff(t, 0, s.readable(t, both))
 	var damage *DamageError
 	if err := both.Verify(t.Context(), nil); !errors.As(err, &damage) || len(damage.Damage) != len(a.set.Volumes) || !damage.Recoverable() {
 		t.Errorf("Verify = %v", err)
@@ -156,10 +149,7 @@ func TestReadParts(t *testing.T) {
 		t.Fatalf("%d parts", len(parts))
 	}
 	for _, offset := range []int64{0, 1, parts[1].entry.Part.At - 1, parts[1].entry.Part.At, parts[1].entry.Part.At + 1, parts[3].entry.Part.At + 77, 69_999, 70_000} {
-		body, err := a.Blob(t.Context(), "", desc, offset)
-		fail.On(t, err)
-		raw, err := io.ReadAll(body)
-		if err != nil || !bytes.Equal(raw, s.bytes[desc.Digest][offset:]) {
+		if raw, err := readBlob(t, a, desc, offset); err != nil || !bytes.Equal(raw, s.bytes[desc.Digest][offset:]) {
 			t.Errorf("from byte %d: %d bytes, %v", offset, len(raw), err)
 		}
 	}
@@ -168,14 +158,10 @@ func TestReadParts(t *testing.T) {
 			t.Errorf("from byte %d: no error", offset)
 		}
 	}
-	if err := a.Verify(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, a.Verify(t.Context(), nil))
 	p := parts[2]
 	alter(t, filepath.Join(dir, a.set.Volumes[p.volume].Name), flip((p.entry.Offset+9)*8))
-	body, err := a.Blob(t.Context(), "", desc, 0)
-	fail.On(t, err)
-	_, err = io.Copy(io.Discard, body)
+	_, err := readBlob(t, a, desc, 0)
 	var damage *DamageError
 	if !errors.As(err, &damage) || len(damage.Damage) != 1 || damage.Damage[0].Entry != p.entry.path() {
 		t.Errorf("reading: %v", err)

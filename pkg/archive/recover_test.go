@@ -74,9 +74,7 @@ func TestVolumesAlone(t *testing.T) {
 			fail.On(t, err)
 			defer a.Close()
 			s.readBack(t, a)
-			if err := a.Verify(t.Context(), nil); err != nil {
-				t.Error(err)
-			}
+			fail.On(t, a.Verify(t.Context(), nil))
 			if got := a.Selected(); got.Set != want.Selected().Set || got.Recovered != RecoveredCopy || want.Selected().Recovered != "" {
 				t.Errorf("the set is %s (%s), not %s", got.Set, got.Recovered, want.Selected().Set)
 			}
@@ -148,9 +146,7 @@ func TestOldVolumesAlone(t *testing.T) {
 			fail.On(t, err)
 			defer a.Close()
 			s.readBack(t, a)
-			if err := a.Verify(t.Context(), nil); err != nil {
-				t.Error(err)
-			}
+			fail.On(t, a.Verify(t.Context(), nil))
 			got := a.Selected()
 			if got.Recovered != RecoveredHeaders || got.Set != want.Selected().Set && opts.OCMirrorNames == false {
 				t.Errorf("the set is %s (%s), not %s", got.Set, got.Recovered, want.Selected().Set)
@@ -215,9 +211,7 @@ func TestIncrementsAlone(t *testing.T) {
 	a, err := Open(one, onlyVolumes(t, three))
 	fail.On(t, err)
 	defer a.Close()
-	if a.Selected().Sequence != 1 {
-		t.Errorf("sequence %d is read", a.Selected().Sequence)
-	}
+	fail.Diff(t, 1, a.Selected().Sequence)
 	if _, err := Open(onlyVolumes(t, one, one)); err != nil {
 		t.Errorf("volumes twice: %v", err)
 	}

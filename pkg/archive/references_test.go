@@ -161,9 +161,8 @@ func TestNothingNewIsSmall(t *testing.T) {
 		t.Errorf("%d volumes, %d bytes", len(p.set.Volumes), total)
 	}
 	fail.Diff(t, []string{"gantry/000101.0001.json", markerPath, sumsPath, copyPath}, paths(p.set))
-	if _, err := parseSet(encoded(t, p.set)); err != nil {
-		t.Error(err)
-	}
+	_, err = parseSet(encoded(t, p.set))
+	fail.On(t, err)
 }
 
 // TestSequenceFollowsBase checks that the sequence is above those in the folder and at the site.
@@ -174,9 +173,7 @@ func TestSequenceFollowsBase(t *testing.T) {
 	base.Sets = append(base.Sets, state.SetRef{Sequence: 7, Set: digest.FromString("lost")}, state.SetRef{Sequence: 3, Set: digest.FromString("third")})
 	w := begin(t, dir, s, Options{Base: base})
 	defer w.Close()
-	if w.Sequence() != 8 {
-		t.Errorf("sequence %d", w.Sequence())
-	}
+	fail.Diff(t, 8, w.Sequence())
 	var on []int
 	for _, b := range w.set.BuildsOn {
 		on = append(on, b.Sequence)
@@ -192,9 +189,7 @@ func TestSequenceFollowsVolumes(t *testing.T) {
 	fail.On(t, os.WriteFile(stray, []byte("of another medium"), 0o644))
 	more := s.plus(newSample(2, 2000))
 	w := begin(t, dir, more, Options{})
-	if w.Sequence() != 5 {
-		t.Errorf("sequence %d", w.Sequence())
-	}
+	fail.Diff(t, 5, w.Sequence())
 	fail.On(t, w.Close())
 	if raw, err := os.ReadFile(stray); err != nil || string(raw) != "of another medium" {
 		t.Errorf("%q, %v", raw, err)
@@ -219,9 +214,7 @@ func TestInterruptedBuildsOn(t *testing.T) {
 	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	// Without a base, the content is taken from the folder.
 	w = begin(t, dir, both, Options{})
-	if n := both.fetch(t, w); n != 0 {
-		t.Errorf("%d entries were fetched", n)
-	}
+	fail.Diff(t, 0, both.fetch(t, w))
 	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	if s := stored(t, dir, setID{sequence: 2}); len(s.BuildsOn) > 0 {
 		t.Error("it builds on another")

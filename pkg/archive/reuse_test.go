@@ -9,8 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -77,13 +75,9 @@ func TestOtherPlanTakesWhatIsShared(t *testing.T) {
 				tc.damage(t, filepath.Join(dir, partialName), w)
 			}
 			w = begin(t, dir, tc.then, opts)
-			if n := tc.then.fetch(t, w); n != tc.again {
-				t.Errorf("%d entries were needed, want %d", n, tc.again)
-			}
+			fail.Diff(t, tc.again, tc.then.fetch(t, w))
 			fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
-			if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
-				t.Errorf("%.500s", diff)
-			}
+			fail.Diff(t, want, folder(t, dir))
 		})
 	}
 }
@@ -100,9 +94,7 @@ func TestStoppedBeforeAdopting(t *testing.T) {
 	fail.On(t, w.PutBlob(t.Context(), "", smaller.Entries[0], smaller.open(smaller.Entries[0].Digest)))
 	fail.On(t, w.Close())
 	w = begin(t, dir, smaller, Options{})
-	if n := smaller.fetch(t, w); n != 0 {
-		t.Errorf("%d entries were needed again", n)
-	}
+	fail.Diff(t, 0, smaller.fetch(t, w))
 	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	smaller.check(t, dir)
 }
@@ -122,9 +114,7 @@ func TestNoRoomToAdopt(t *testing.T) {
 		}
 		return 1 << 40, nil
 	}})
-	if n := smaller.fetch(t, w); n != len(smaller.Entries) {
-		t.Errorf("%d entries were needed", n)
-	}
+	fail.Diff(t, len(smaller.Entries), smaller.fetch(t, w))
 	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	smaller.check(t, dir)
 }

@@ -171,35 +171,6 @@ func TestSignatureOfAnother(t *testing.T) {
 	refused(t, "a link", err, "not a regular file")
 }
 
-// TestSignedWithEveryFlip flips bits of the set manifest, with its checksum corrected, and of the
-// signature, and checks that each flip is refused.
-func TestSignedWithEveryFlip(t *testing.T) {
-	t.Parallel()
-	ops := newScribe(t, "ops@example.com")
-	dir := t.TempDir()
-	newSample(1, 300).write(t, dir, Options{Sign: ops.sign})
-	for _, name := range []string{firstSet, firstSig} {
-		file := filepath.Join(dir, name)
-		raw, err := os.ReadFile(file)
-		fail.On(t, err)
-		for i := 0; i < len(raw); i += sparsely(3, 11) {
-			bad := []byte(string(raw))
-			bad[i] ^= 1 << (i % 8)
-			fail.On(t, os.WriteFile(file, bad, 0o600))
-			if name == firstSet {
-				fail.On(t, os.WriteFile(filepath.Join(dir, firstSum), sum(setID{sequence: 1}, digest.FromBytes(bad)), 0o600))
-			}
-			if _, err := opened(ops.policy, dir); err == nil && strings.Join(strings.Fields(string(bad)), "") != strings.Join(strings.Fields(string(raw)), "") {
-				t.Errorf("%s was accepted with byte %d %q instead of %q", name, i, bad[i], raw[i])
-			}
-		}
-		fail.On(t, os.WriteFile(file, raw, 0o600))
-		if err := os.WriteFile(filepath.Join(dir, firstSum), sum(setID{sequence: 1}, digest.FromBytes(raw)), 0o600); err != nil && name == firstSet {
-			t.Fatal(err)
-		}
-	}
-}
-
 // TestSignedInTwoFolders checks that the trusted one of two signatures is used.
 func TestSignedInTwoFolders(t *testing.T) {
 	t.Parallel()
@@ -252,10 +223,13 @@ func TestSigning(t *testing.T) {
 	if v, err := opened(ops.policy, dir); err != nil || ops.asked != 1 {
 		t.Errorf("%+v, %v, asked %d times", v, err, ops.asked)
 	}
-	// A run without a signer and without new content keeps the signature.
+	// A run without new content keeps the signature, with and without a signer.
+	before, err := os.Stat(filepath.Join(dir, firstSig))
+	fail.On(t, err)
+	s.write(t, dir, Options{Sign: ops.sign})
 	s.write(t, dir, Options{})
-	if _, err := opened(ops.policy, dir); err != nil {
-		t.Error(err)
+	if after, err := os.Stat(filepath.Join(dir, firstSig)); err != nil || !os.SameFile(before, after) {
+		t.Errorf("the signature was written again: %v", err)
 	}
 	// Replacing a set removes its signature.
 	newSample(2, 3000).write(t, dir, Options{Replace: true})
@@ -340,8 +314,6 @@ func TestEncryptedSigned(t *testing.T) {
 		if v := a.Signature(); !v.Trusted {
 			t.Errorf("it is signed by %+v", v)
 		}
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, a.Close())
 	}
 }

@@ -47,9 +47,7 @@ func TestSpaceIsCheckedFirst(t *testing.T) {
 		t.Errorf("%d bytes are needed, with 300,000 of %d there", unusable.Needed, needed)
 	}
 	w = begin(t, dir, s, with(unusable.Needed))
-	if n := s.put(t, w); n != len(s.Entries)-1 {
-		t.Errorf("%d entries were needed", n)
-	}
+	fail.Diff(t, len(s.Entries)-1, s.put(t, w))
 	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	s.check(t, dir)
 }
@@ -57,9 +55,7 @@ func TestSpaceIsCheckedFirst(t *testing.T) {
 func TestSpaceThatCannotBeKnown(t *testing.T) {
 	s := newSample(1, 1000)
 	w := begin(t, t.TempDir(), s, Options{freeSpace: func(string) (int64, error) { return 0, errors.ErrUnsupported }})
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, w.Close())
 	broken := errors.New("broken")
 	if _, err := Create(t.Context(), t.TempDir(), s.content(), Options{freeSpace: func(string) (int64, error) { return 0, broken }}); !errors.Is(err, broken) {
 		t.Errorf("Create = %v", err)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	gcrlayout "github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
@@ -23,55 +22,6 @@ import (
 
 // small has volumes that are smaller than the layers of a sample.
 var small = Options{VolumeSize: 16 << 10}
-
-// TestInterruptedParts checks that after a run dies anywhere in content in parts, the next one
-// writes the same files as a run without an interruption.
-func TestInterruptedParts(t *testing.T) {
-	s := newSample(1, 50000, 9000, 40000)
-	want := reference(t, s, small)
-	for n := range len(s.Entries) + 1 {
-		dir := t.TempDir()
-		w := begin(t, dir, s, small)
-		for _, e := range s.Entries[:n] {
-			fail.On(t, w.PutBlob(t.Context(), "", e, s.open(e.Digest)))
-		}
-		dead := crash(t, dir)
-		fail.On(t, w.Close())
-		next := begin(t, dead, s, small)
-		if put := s.put(t, next); put != len(s.Entries)-n {
-			t.Errorf("after %d entries, the second run needed %d", n, put)
-		}
-		fail.On(t, errors.Join(next.Finish(t.Context()), next.Close()))
-		if diff := cmp.Diff(want, folder(t, dead)); diff != "" {
-			t.Errorf("after %d entries: %.500s", n, diff)
-		}
-	}
-}
-
-// TestInterruptedNamingOfParts checks that a run killed while it renamed files is continued: the
-// digests of parts, which are already in the set manifest, are computed again.
-func TestInterruptedNamingOfParts(t *testing.T) {
-	s := newSample(1, 50000)
-	want := reference(t, s, small)
-	dir := t.TempDir()
-	w := begin(t, dir, s, small)
-	s.put(t, w)
-	fail.On(t, w.writeManifest(t.Context()))
-	for i := range w.set.Volumes {
-		fail.On(t, w.finishVolume(t.Context(), i))
-	}
-	fail.On(t, w.root.Rename(partialName+"/"+volumeName(1, 2), volumeName(1, 2)))
-	dead := crash(t, dir)
-	fail.On(t, w.Close())
-	next := begin(t, dead, s, small)
-	if n := s.put(t, next); n != 0 {
-		t.Errorf("%d entries were put again", n)
-	}
-	fail.On(t, errors.Join(next.Finish(t.Context()), next.Close()))
-	if diff := cmp.Diff(want, folder(t, dead)); diff != "" {
-		t.Errorf("%.500s", diff)
-	}
-}
 
 func TestPartsAreSetDownWithTheirDigests(t *testing.T) {
 	s, dir := newSample(1, 50000, 40000), t.TempDir()
@@ -91,9 +41,7 @@ func TestPartsAreSetDownWithTheirDigests(t *testing.T) {
 				continue
 			}
 			parts++
-			if got := digest.FromBytes(raw[e.Offset : e.Offset+e.Size]); got != e.Part.Digest {
-				t.Errorf("%s has the digest %s, not %s", e.path(), got, e.Part.Digest)
-			}
+			fail.Diff(t, e.Part.Digest, digest.FromBytes(raw[e.Offset:e.Offset+e.Size]))
 		}
 	}
 	if parts < 6 {
@@ -111,9 +59,7 @@ func TestPartsAreSetDownWithTheirDigests(t *testing.T) {
 	fail.On(t, w.Close())
 	// A set with another volume size reuses the content of the parts.
 	w = begin(t, dir, s, Options{VolumeSize: 20 << 10, Replace: true})
-	if n := s.fetch(t, w); n != 0 {
-		t.Errorf("%d entries were needed", n)
-	}
+	fail.Diff(t, 0, s.fetch(t, w))
 	fail.On(t, errors.Join(w.Finish(t.Context()), w.Close()))
 	s.check(t, dir)
 }
@@ -131,8 +77,8 @@ func run(t *testing.T, dir, program string, args ...string) (output string, err 
 	return string(out), err
 }
 
-// TestExtractJoinAndSum checks that tar, sh and sha256sum make a layout from the volumes and check
-// it, without Gantry.
+// TestExtractJoinAndSum checks that tar, sh, gzip and sha256sum make a layout from the volumes, check it, and read the
+// plan, without Gantry.
 func TestExtractJoinAndSum(t *testing.T) {
 	s, dir := newSample(1, 50000, 9000, 0, 40000), t.TempDir()
 	raw := make([]byte, 30000)
@@ -141,6 +87,12 @@ func TestExtractJoinAndSum(t *testing.T) {
 	s.bytes[long.Digest], s.Entries[len(s.Entries)-1] = raw, long
 	s.write(t, dir, small)
 	to := extract(t, dir)
+	if out, err := run(t, dir, "sha256sum", "--strict", "-c", sumName(1)); err != nil {
+		t.Errorf("the set manifest: %v\n%s", err, out)
+	}
+	if out, err := run(t, to, "gzip", "-dc", planPath); err != nil || out != string(s.plan) {
+		t.Errorf("the plan is %q: %v", out, err)
+	}
 	if out, err := run(t, to, "sha256sum", "--strict", "--quiet", "-c", sumsPath); err == nil {
 		t.Errorf("parts were not joined, and sha256sum finds nothing missing: %s", out)
 	}
@@ -179,9 +131,7 @@ func TestExtractJoinAndSum(t *testing.T) {
 	listed := 3 + 1 + len(s.Entries) - 1
 	text, err := os.ReadFile(filepath.Join(to, sumsPath))
 	fail.On(t, err)
-	if n := strings.Count(string(text), "\n"); n != listed {
-		t.Errorf("%d files are listed, not %d", n, listed)
-	}
+	fail.Diff(t, listed, strings.Count(string(text), "\n"))
 }
 
 // FuzzSplit checks, for any sizes of content and volumes, that parts cover the content, that no
@@ -212,9 +162,7 @@ func FuzzSplit(f *testing.F) {
 			}
 		}
 		for _, d := range content {
-			if have[d.Digest] != d.Size {
-				t.Errorf("%d of %d bytes have a place", have[d.Digest], d.Size)
-			}
+			fail.Diff(t, d.Size, have[d.Digest])
 		}
 		again, err := parseUnfinished(encoded(t, p.set))
 		fail.On(t, err)

@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -128,12 +129,8 @@ func TestObjects(t *testing.T) {
 		if err != nil || textOf(t, c) != textOf(t, want) || len(c.Packages) != 1 {
 			t.Errorf("packed %v: %v", pack, err)
 		}
-		if got := c.Package("p").Bundles[0].Meta.Packed != nil; got != pack {
-			t.Errorf("packed: %v", got)
-		}
-		if err := r.Objects("p", func(yield func(*catalog.Meta, error) bool) { yield(nil, broken) }); !errors.Is(err, broken) {
-			t.Errorf("got %v", err)
-		}
+		fail.Diff(t, pack, c.Package("p").Bundles[0].Meta.Packed != nil)
+		fail.Diff(t, broken, r.Objects("p", func(yield func(*catalog.Meta, error) bool) { yield(nil, broken) }), cmpopts.EquateErrors())
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing/fstest"
 	"testing/iotest"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
@@ -48,18 +50,14 @@ func TestRead(t *testing.T) {
 		{Schema: "olm.package", Message: "gone soon"},
 	}
 	fail.Diff(t, wantDeprecations, p.Deprecations[0].Entries)
-	if p.Deprecations[0].Meta.Line != 7 {
-		t.Errorf("got line %d", p.Deprecations[0].Meta.Line)
-	}
+	fail.Diff(t, 7, p.Deprecations[0].Meta.Line)
 
 	var versions []string
 	for _, b := range p.Bundles {
 		versions = append(versions, b.Name+" "+b.Version.String())
 	}
 	fail.Diff(t, []string{"crane.v1.1.0 1.1.0", "crane.v1.1.1 1.1.1+0.1749", "crane.v1.2.0-3 1.2.0-3"}, versions)
-	if line := p.Bundle("crane.v1.1.0").Meta.Line; line != 12 {
-		t.Errorf("got line %d", line)
-	}
+	fail.Diff(t, 12, p.Bundle("crane.v1.1.0").Meta.Line)
 	wantImages := []catalog.RelatedImage{
 		{Image: "registry.example.com/crane/manager:v1@sha256:0000000000000000000000000000000000000000000000000000000000000001"},
 		{Name: "typo"},
@@ -67,9 +65,7 @@ func TestRead(t *testing.T) {
 	}
 	head := p.Bundle("crane.v1.2.0-3")
 	fail.Diff(t, wantImages, head.RelatedImages)
-	if got := string(head.Properties[2].Value); got != "9007199254740993" {
-		t.Errorf("got number %s", got)
-	}
+	fail.Diff(t, "9007199254740993", string(head.Properties[2].Value))
 	scalars := `{"true":true,"hex":16,"big":123456789012345678901234567890,"date":"2026-01-02","float":1.5,"none":null}`
 	fail.Diff(t, scalars, string(p.Bundle("crane.v1.1.1").Properties[2].Value))
 
@@ -250,9 +246,7 @@ func TestReadLinks(t *testing.T) {
 	}
 	c, err := catalog.Read(t.Context(), os.DirFS(dir), catalog.Options{})
 	fail.On(t, err)
-	if len(c.Others) != 3 {
-		t.Errorf("got %d objects", len(c.Others))
-	}
+	fail.Diff(t, 3, len(c.Others))
 
 	for name, target := range map[string]string{
 		"absolute":  outside,
@@ -282,7 +276,5 @@ func TestReadStops(t *testing.T) {
 		t.Error("an empty folder was accepted")
 	}
 	broken := io.MultiReader(strings.NewReader(`{"schema":`), iotest.ErrReader(io.ErrClosedPipe))
-	if err := catalog.NewReader(catalog.Options{}).File("x", broken); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("got %v", err)
-	}
+	fail.Diff(t, io.ErrClosedPipe, catalog.NewReader(catalog.Options{}).File("x", broken), cmpopts.EquateErrors())
 }

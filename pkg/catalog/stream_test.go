@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
@@ -79,9 +81,7 @@ func TestStreamErrors(t *testing.T) {
 	if !errors.As(err, &found) || len(found.Problems) != 2 || found.Problems[0].Line != 1 || found.Problems[1].File != "b.yaml" {
 		t.Errorf("got %v", err)
 	}
-	if schemas != "abcd" {
-		t.Errorf("got %s", schemas)
-	}
+	fail.Diff(t, "abcd", schemas)
 
 	stop := errors.New("enough")
 	for _, last := range []string{"a", "b", "c", "d"} {
@@ -100,9 +100,7 @@ func TestStreamErrors(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := catalog.Stream(ctx, fsys, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
+	fail.Diff(t, context.Canceled, catalog.Stream(ctx, fsys, nil), cmpopts.EquateErrors())
 	if err := catalog.Stream(t.Context(), fstest.MapFS{}, nil); err == nil {
 		t.Error("an empty folder was accepted")
 	}

@@ -107,9 +107,7 @@ func svgElements(t testing.TB, picture string) []element {
 		if errors.Is(err, io.EOF) {
 			return elements
 		}
-		if err != nil {
-			t.Fatalf("not XML: %v", err)
-		}
+		fail.On(t, err)
 		switch token := token.(type) {
 		case xml.StartElement:
 			e := element{name: token.Name.Local, attr: map[string]string{}}
@@ -144,9 +142,7 @@ func TestBoxesDoNotOverlap(t *testing.T) {
 				}
 			}
 		}
-		if len(boxes) != n {
-			t.Errorf("%d nodes have %d boxes", n, len(boxes))
-		}
+		fail.Diff(t, n, len(boxes))
 		for i, a := range boxes {
 			for _, b := range boxes[:i] {
 				if a.x < b.x+b.w && b.x < a.x+a.w && a.y < b.y+b.h && b.y < a.y+a.h {
@@ -180,9 +176,7 @@ replaces: the chain
 skips: past others
 skipRange: from every version in it`
 	fail.Diff(t, want, legend(sample()))
-	if got := legend(diagram.Drawing{Title: "nothing"}); got != "" {
-		t.Errorf("a drawing of nothing has the legend %q", got)
-	}
+	fail.Diff(t, "", legend(diagram.Drawing{Title: "nothing"}))
 }
 
 func TestTextStandsOnce(t *testing.T) {

@@ -66,9 +66,7 @@ func TestBadFiles(t *testing.T) {
 			if !errors.As(err, &problems) || c != nil {
 				t.Fatalf("got %v, %v; want no configuration and an *Error", c, err)
 			}
-			if diff := cmp.Diff(string(files[base+".err"]), err.Error()+"\n"); diff != "" {
-				t.Errorf("message (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, string(files[base+".err"]), err.Error()+"\n")
 		})
 	}
 }
@@ -88,9 +86,7 @@ func TestGoodFiles(t *testing.T) {
 			}
 			got, err := json.MarshalIndent(c, "", "  ")
 			fail.On(t, err)
-			if diff := cmp.Diff(string(files[base+".json"]), string(got)+"\n"); diff != "" {
-				t.Errorf("written back (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, string(files[base+".json"]), string(got)+"\n")
 			for what, text := range map[string][]byte{
 				"JSON":           got,
 				"tabs":           bytes.ReplaceAll(got, []byte("  "), []byte("\t")),

@@ -67,9 +67,7 @@ func TestLoad(t *testing.T) {
 	fail.On(t, os.WriteFile(path, []byte(everything), 0o644))
 	c, err := imageset.Load(path)
 	fail.On(t, err)
-	if got := c.Mirror.Operators[1].Pos.String(); got != path+":25" {
-		t.Errorf("position is %s", got)
-	}
+	fail.Diff(t, path+":25", c.Mirror.Operators[1].Pos.String())
 	if _, err := imageset.Load(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(advice.Hint(err), "check the path") {
 		t.Errorf("missing file: %v", err)
 	}

@@ -27,9 +27,7 @@ mirror:
 	}
 	got := []string{m.Operators[0].PlatformsMode, m.Operators[1].PlatformsMode, m.AdditionalImages[0].PlatformsMode, m.Helm.Local[0].PlatformsMode, m.Helm.Repositories[0].Charts[0].PlatformsMode}
 	for i, want := range []string{"rewrite", "", "sparse", "rewrite", "rewrite"} {
-		if got[i] != want {
-			t.Errorf("entry %d has the mode %q, want %q", i, got[i], want)
-		}
+		fail.Diff(t, want, got[i])
 	}
 	if new(imageset.Mirror).SetPlatformsMode(imageset.PlatformsRewrite) {
 		t.Error("an empty configuration selects platforms")

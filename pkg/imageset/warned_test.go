@@ -24,9 +24,7 @@ func TestWarnedFiles(t *testing.T) {
 		t.Run(base, func(t *testing.T) {
 			c, err := imageset.Parse(name, files[name])
 			fail.On(t, err)
-			if diff := cmp.Diff(string(files[base+".warn"]), lines(c.Warnings)); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, string(files[base+".warn"]), lines(c.Warnings))
 			if unusable := strings.Count(lines(c.Warnings), "planning will fail"); len(c.Unusable) != unusable || (c.Usable() == nil) != (unusable == 0) {
 				t.Errorf("%d unusable, %v; want %d", len(c.Unusable), c.Usable(), unusable)
 			}
@@ -35,9 +33,7 @@ func TestWarnedFiles(t *testing.T) {
 			if fixed, ok := files[base+".fixed"]; ok {
 				want = fixed
 			}
-			if diff := cmp.Diff(string(want), string(conversion.Text)); diff != "" {
-				t.Errorf("converted (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, string(want), string(conversion.Text))
 			windows := append([]byte("\ufeff"), bytes.ReplaceAll(files[name], []byte("\n"), []byte("\r\n"))...)
 			if conversion, _ = checkConversion(t, windows, c); len(conversion.Changed) > 0 && string(want) != strings.ReplaceAll(string(conversion.Text), "\r\n", "\n") {
 				t.Errorf("with Windows' lines: %s", cmp.Diff(string(want), string(conversion.Text)))

@@ -2,7 +2,11 @@
 
 package plan
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
+)
 
 // The race detector empties pools at random, which adds allocations.
 
@@ -11,9 +15,8 @@ func TestContentsAllocations(t *testing.T) {
 	few, many := contentPlan(10), contentPlan(1000)
 	allocs := func(p *Plan) float64 {
 		return testing.AllocsPerRun(5, func() {
-			if _, err := p.Contents(); err != nil {
-				t.Fatal(err)
-			}
+			_, err := p.Contents()
+			fail.On(t, err)
 		})
 	}
 	if a, b := allocs(few), allocs(many); b > a {

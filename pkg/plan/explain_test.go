@@ -3,7 +3,7 @@ package plan
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestExplain(t *testing.T) {
@@ -51,9 +51,7 @@ func TestExplain(t *testing.T) {
 		"rand":                          {},
 		"":                              {},
 	} {
-		if diff := cmp.Diff(want, p.Explain(name)); diff != "" {
-			t.Errorf("%q: %s", name, diff)
-		}
+		fail.Diff(t, want, p.Explain(name))
 	}
 }
 
@@ -109,8 +107,6 @@ func TestExplainReleases(t *testing.T) {
 		"4.20":                                {},
 		"":                                    {},
 	} {
-		if diff := cmp.Diff(want, p.Explain(name)); diff != "" {
-			t.Errorf("%q: %s", name, diff)
-		}
+		fail.Diff(t, want, p.Explain(name))
 	}
 }

@@ -206,9 +206,7 @@ func TestReadFields(t *testing.T) {
 // TestEmptyBlob checks that empty content may have the size 0.
 func TestEmptyBlob(t *testing.T) {
 	for _, d := range []digest.Digest{digest.SHA256.FromBytes(nil), digest.SHA512.FromBytes(nil)} {
-		if err := CheckSize(d, 0); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, CheckSize(d, 0))
 	}
 }
 
@@ -223,9 +221,7 @@ func TestCleanMessage(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
-		if err := checkLines("it", got); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, checkLines("it", got))
 	}
 	if got := CleanMessage(strings.Repeat("ä", maxMessage)); len(got) > maxMessage || !strings.HasSuffix(got, "ä...") {
 		t.Errorf("%d bytes, %q", len(got), got[len(got)-10:])

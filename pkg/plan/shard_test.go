@@ -110,9 +110,7 @@ func TestShards(t *testing.T) {
 				unit = max(unit, u.size)
 			}
 		}
-		if inShards != 0 {
-			t.Errorf("%d images are in no shard, or in several", inShards)
-		}
+		fail.Diff(t, 0, inShards)
 		// The last unit of a shard was added to a shard below the limit, or to the smallest one.
 		if limit := max(all.Totals.Bytes+all.Totals.Bytes/slack, sum)/int64(n) + unit; largest > limit {
 			t.Errorf("the largest of %d shards of %d images has %d bytes, want at most %d", n, images, largest, limit)

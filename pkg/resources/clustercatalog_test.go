@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -82,15 +80,11 @@ func TestClusterTemplate(t *testing.T) {
 			if tc.note != "" {
 				want = []string{"catalog quay.io/org/index:v1, template cc.yaml: " + tc.note}
 			}
-			if diff := cmp.Diff(want, notes); diff != "" {
-				t.Errorf("notes (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, want, notes)
 			c.Name = "index-v1"
 			object, err := c.ClusterCatalog()
 			fail.On(t, err)
-			if diff := cmp.Diff(tc.object, object); diff != "" {
-				t.Errorf("object (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, tc.object, object)
 		})
 	}
 }

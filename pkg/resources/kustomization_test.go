@@ -69,12 +69,8 @@ func TestKustomizeChoosesComponents(t *testing.T) {
 		{"kubernetes", "", false, "olm-v1"},
 	} {
 		_, files, k := everything(t, tt.target, Options{ImagePolicies: tt.policies, ICSP: tt.icsp})
-		if got := strings.Join(k.Components, " "); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.target, got, tt.want)
-		}
-		if k.For != sortedTarget(t, tt.target) {
-			t.Errorf("%s is written as %s", tt.target, k.For)
-		}
+		fail.Diff(t, tt.want, strings.Join(k.Components, " "))
+		fail.Diff(t, sortedTarget(t, tt.target), k.For)
 		for _, l := range k.LeftOut {
 			if l.Reason == "" || slices.Contains(k.Components, l.Component) {
 				t.Errorf("%s: left out %+v", tt.target, l)
@@ -279,7 +275,5 @@ func TestKustomizeBuilds(t *testing.T) {
 		}
 	}
 	want := "Image ConfigMap ImageDigestMirrorSet ImageTagMirrorSet ConfigMap ClusterImagePolicy ClusterCatalog OperatorHub CatalogSource ClusterCatalog UpdateService"
-	if got := strings.Join(kinds, " "); got != want {
-		t.Errorf("the order is %s, want %s", got, want)
-	}
+	fail.Diff(t, want, strings.Join(kinds, " "))
 }

@@ -36,13 +36,9 @@ func TestNamesOfCatalogs(t *testing.T) {
 					Metadata struct{ Namespace, Name string }
 				}
 				fail.On(t, yaml.Unmarshal(f.Text, &object))
-				if got := object.Metadata.Namespace + "/" + object.Metadata.Name; got != want[object.Kind] {
-					t.Errorf("%s is called %s, not %s", object.Kind, got, want[object.Kind])
-				}
+				fail.Diff(t, want[object.Kind], object.Metadata.Namespace+"/"+object.Metadata.Name)
 			}
-			if len(files) != 2 {
-				t.Errorf("%d files", len(files))
-			}
+			fail.Diff(t, 2, len(files))
 		})
 	}
 	if _, err := fromTemplate(t, "kind: Pod\n").CatalogSourceName(); err == nil || !strings.Contains(err.Error(), "template.yaml") {

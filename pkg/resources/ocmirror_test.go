@@ -26,9 +26,8 @@ func TestOCMirrorFiles(t *testing.T) {
 		p := Platform{Releases: reference.Reference{Host: "m.local", Path: "releases"}, GraphData: ref(t, "m.local/graph:latest#g")}
 		for i := range n {
 			body := make([]byte, 1000)
-			if _, err := rand.Read(body); err != nil {
-				t.Fatal(err)
-			}
+			_, err = rand.Read(body)
+			fail.On(t, err)
 			p.Signatures = append(p.Signatures, Signed{digest.FromString(fmt.Sprint(i)), [][]byte{body, body[:500]}})
 		}
 		more, err := BuildPlatform(p)

@@ -51,7 +51,5 @@ func TestRequestedTemplates(t *testing.T) {
 	if x.Repository() != "mirror:5000/org/index" || !x.Matches("mirror:5000/org/index:v1.33") || x.Matches("mirror:5000/org/index:v4") {
 		t.Errorf("%s: %q", x, x.Repository())
 	}
-	if got := (ImageTemplate("mirror:5000/v{kube_major_version}/index")).Repository(); got != "" {
-		t.Errorf("%q", got)
-	}
+	fail.Diff(t, "", (ImageTemplate("mirror:5000/v{kube_major_version}/index")).Repository())
 }

@@ -99,9 +99,7 @@ func TestGolden(t *testing.T) {
 				fail.On(t, err)
 				want[e.Name()] = string(text)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("manifests (-want +got); go test -update writes them anew:\n%s", diff)
-			}
+			fail.Diff(t, want, got)
 		})
 	}
 }

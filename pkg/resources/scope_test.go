@@ -214,9 +214,7 @@ func TestScopes(t *testing.T) {
 			}
 			files, notes, err := Build(images, nil, Options{MirrorSourcePolicy: tc.policy})
 			fail.On(t, err)
-			if diff := cmp.Diff(tc.want, rules(t, files)); diff != "" {
-				t.Errorf("entries (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, tc.want, rules(t, files))
 			lost := checkPulls(t, images, files, notes)
 			if diff := cmp.Diff(tc.lost, lost); diff != "" {
 				t.Errorf("pulls that end nowhere (-want +got):\n%s\nnotes: %q", diff, notes)

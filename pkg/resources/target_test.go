@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
@@ -75,8 +76,6 @@ func TestOldestVersion(t *testing.T) {
 		{nil, tagged("v4.20", "latest", "v4.18"), "4.18"},
 		{nil, tagged("latest", "1.2", "v3.11"), "0.0"},
 	} {
-		if got := OldestVersion(tt.releases, tt.catalogs).String(); got != tt.want {
-			t.Errorf("%v: %s, want %s", tt.releases, got, tt.want)
-		}
+		fail.Diff(t, tt.want, OldestVersion(tt.releases, tt.catalogs).String())
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -96,9 +95,7 @@ func TestTemplateNotes(t *testing.T) {
 			if tc.want != "" {
 				want = []string{"catalog quay.io/org/index:v1, template template.yaml: " + tc.want}
 			}
-			if diff := cmp.Diff(want, notes); diff != "" {
-				t.Errorf("notes (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, want, notes)
 		})
 	}
 }
@@ -123,17 +120,13 @@ func TestTemplateCache(t *testing.T) {
 			if c.ConfigsDir == "/catalog" {
 				want = append(want, prefix+"catalogDir is /configs, but the catalog is in /catalog; the catalog's pod will not start")
 			}
-			if diff := cmp.Diff(want, notes); diff != "" {
-				t.Errorf("notes (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, want, notes)
 			var source struct {
 				Spec struct{ GrpcPodConfig map[string]any }
 			}
 			fail.On(t, yaml.Unmarshal(files[1].Text, &source))
 			wantPod := map[string]any{"memoryTarget": "30Mi", "extractContent": map[string]any{"catalogDir": "/configs"}}
-			if diff := cmp.Diff(wantPod, source.Spec.GrpcPodConfig); diff != "" {
-				t.Errorf("grpcPodConfig (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, wantPod, source.Spec.GrpcPodConfig)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // Rows of channel_entry, and the resulting entries.
@@ -63,9 +64,7 @@ func TestEntries(t *testing.T) {
 			}
 			d.exec("DELETE FROM operatorbundle WHERE name = 'a.v0'")
 			got := read(t, d.close()).Package("a").Channel("x").Entries
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("entries (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, tc.want, got)
 		})
 	}
 }

@@ -54,18 +54,14 @@ func (d *database) exec(statement string, args ...any) int64 {
 		d.t.Fatalf("%s: %v", statement, err)
 	}
 	id, err := result.LastInsertId()
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	fail.On(d.t, err)
 	return id
 }
 
 // close returns the path of the finished database.
 func (d *database) close() string {
 	d.t.Helper()
-	if err := d.db.Close(); err != nil {
-		d.t.Fatal(err)
-	}
+	fail.On(d.t, d.db.Close())
 	return d.path
 }
 
@@ -86,9 +82,7 @@ func (d *database) bundle(o operator) {
 			"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
 			"metadata": map[string]any{"name": o.name}, "spec": o.csv,
 		})
-		if err != nil {
-			d.t.Fatal(err)
-		}
+		fail.On(d.t, err)
 		manifests = fmt.Appendf(nil, "%s\n%s\n", `{"apiVersion":"v1","kind":"Service","metadata":{"name":"metrics"}}`, csv)
 	}
 	d.exec("INSERT INTO operatorbundle (name, bundle, bundlepath, version, skiprange, replaces, skips) VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -50,9 +50,8 @@ func FuzzStream(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := catalog.New(metas); err != nil {
-			t.Fatal(err)
-		}
+		_, err = catalog.New(metas)
+		fail.On(t, err)
 		again, err := stream()
 		if err != nil || len(again) != len(metas) {
 			t.Fatalf("read %d objects, then %d, %v", len(metas), len(again), err)

@@ -104,9 +104,8 @@ func TestUncommitted(t *testing.T) {
 		tx, err := db.Begin()
 		fail.On(t, err)
 		for range 50 { // more than the cache, so that the file has it before the commit
-			if _, err := tx.Exec("INSERT INTO properties (type, value, operatorbundle_name) VALUES ('mine', json_quote(hex(zeroblob(2000))), 'lantern.v1.3.0')"); err != nil {
-				t.Fatal(err)
-			}
+			_, err = tx.Exec("INSERT INTO properties (type, value, operatorbundle_name) VALUES ('mine', json_quote(hex(zeroblob(2000))), 'lantern.v1.3.0')")
+			fail.On(t, err)
 		}
 		return tx
 	}

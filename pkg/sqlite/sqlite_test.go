@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
@@ -73,9 +74,7 @@ func TestStreamFile(t *testing.T) {
 		`{"type":"olm.bundle.object","value":{"data":"eyJhcGlWZXJzaW9uIjoidjEiLCJraW5kIjoiU2VydmljZSIsIm1ldGFkYXRhIjp7Im5hbWUiOiJtZXRyaWNzIn19"}}],` +
 		`"relatedImages":[{"name":"lamp","image":"quay.io/l/lamp:v2"},{"name":"","image":"quay.io/l/lantern:v1.3.0"},{"name":"","image":"quay.io/l/operator:v1.3.0"}]}
 `
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("objects (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 	if problems := validate.Catalog(read(t, path)); problems != nil {
 		t.Errorf("the catalog is not valid: %v", problems)
 	}
@@ -121,9 +120,7 @@ func TestDeprecated(t *testing.T) {
 	d.channel("old", "stable", "old.v1", map[string]operator{"old.v1": {name: "old.v1"}})
 
 	c := read(t, d.close())
-	if diff := cmp.Diff([]string{"lantern"}, c.Names); diff != "" {
-		t.Errorf("packages (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []string{"lantern"}, c.Names)
 	p := c.Package("lantern")
 	if len(p.Channels) != 1 || len(p.Bundles) != 4 {
 		t.Fatalf("got %d channels and %d bundles", len(p.Channels), len(p.Bundles))
@@ -134,9 +131,7 @@ func TestDeprecated(t *testing.T) {
 		{Name: "lantern.v1.2.0", Replaces: "lantern.v1.1.0", Skips: []string{"lantern.v1.0.1", "lantern.v1.0.2", "lantern.v1.0.0", "lantern.v0.9.9"}},
 		{Name: "lantern.v1.3.0", Replaces: "lantern.v1.2.0", SkipRange: ">=1.0.0 <1.3.0"},
 	}
-	if diff := cmp.Diff(want, p.Channels[0].Entries); diff != "" {
-		t.Errorf("entries (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, p.Channels[0].Entries)
 }
 
 // A bundle without an image contains its manifests; one that is only a name is omitted.
@@ -187,9 +182,7 @@ func TestOlderSchema(t *testing.T) {
 		d.exec(s)
 	}
 	got := read(t, d.close())
-	if diff := cmp.Diff(want.Package("lantern").Channel("stable").Entries, got.Package("lantern").Channel("stable").Entries); diff != "" {
-		t.Errorf("entries (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want.Package("lantern").Channel("stable").Entries, got.Package("lantern").Channel("stable").Entries)
 	kept := map[string]bool{"olm.package": true, "olm.gvk": true, "olm.gvk.required": true, "olm.bundle.object": true}
 	for i, b := range got.Package("lantern").Bundles {
 		var properties []catalog.Property
@@ -223,10 +216,6 @@ func TestStops(t *testing.T) {
 		cancel(enough)
 		return nil
 	})
-	if !errors.Is(err, enough) {
-		t.Errorf("cancelled: %v", err)
-	}
-	if err := (sqlite.Reader{}).Stream(ctx, strings.NewReader("x"), nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled before: %v", err)
-	}
+	fail.Diff(t, enough, err, cmpopts.EquateErrors())
+	fail.Diff(t, context.Canceled, (sqlite.Reader{}).Stream(ctx, strings.NewReader("x"), nil), cmpopts.EquateErrors())
 }

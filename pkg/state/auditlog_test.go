@@ -17,9 +17,7 @@ func TestRemovedAudit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	shut := func(w *Workspace) {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, w.Close())
 	}
 	open := func() *Workspace {
 		w, err := Open(dir)
@@ -36,9 +34,7 @@ func TestRemovedAudit(t *testing.T) {
 	if err := w.SaveRun(run); err != nil { // of a version without the log, or killed before its first entry
 		t.Fatal(err)
 	}
-	if got := problems(); got != "" {
-		t.Errorf("no log yet: %s", got)
-	}
+	fail.Diff(t, "", problems())
 	run.Audited = true
 	err := w.Audit().Append(time.Now(), audit.Entry{Event: audit.RunBegan})
 	if err == nil {
@@ -49,9 +45,7 @@ func TestRemovedAudit(t *testing.T) {
 	}
 	shut(w)
 	fail.On(t, err)
-	if got := problems(); got != "" {
-		t.Errorf("an unchanged log: %s", got)
-	}
+	fail.Diff(t, "", problems())
 	for _, name := range []string{auditFile, auditHeadFile} {
 		fail.On(t, os.Remove(filepath.Join(dir, name)))
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
@@ -114,9 +116,7 @@ func TestAlteredState(t *testing.T) {
 		fail.On(t, os.WriteFile(path, whole, 0o600))
 	}
 	fail.On(t, os.WriteFile(filepath.Join(dir, "mirrors/m.json"), []byte("{}"), 0o600))
-	if err := w.SaveRecord("m", "more", &Record{}); !errors.Is(err, errAltered) {
-		t.Errorf("an altered record was copied: %v", err)
-	}
+	fail.Diff(t, errAltered, w.SaveRecord("m", "more", &Record{}), cmpopts.EquateErrors())
 }
 
 // TestStateOfAKilledRun ends a run before and after a file gets its name: whichever of its two texts
@@ -160,19 +160,12 @@ const savedManifests = 1
 func readAll(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	for _, name := range append([]string{checksumFile}, keysOf(stateFiles)...) {
+	for _, name := range append(slices.Collect(maps.Keys(stateFiles)), checksumFile) {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		fail.On(t, err)
 		files[name] = string(text)
 	}
 	return files
-}
-
-func keysOf[V any](m map[string]V) (keys []string) {
-	for k := range m {
-		keys = append(keys, k)
-	}
-	return keys
 }
 
 // TestStateWithoutChecksums reads and completes a workspace whose files have no checksums, like those
@@ -189,9 +182,7 @@ func TestStateWithoutChecksums(t *testing.T) {
 		}
 	}
 	fillState(t, w, "first") // the same text again
-	if n := strings.Count(readAll(t, dir)[checksumFile], "\n"); n != len(stateFiles)+savedManifests {
-		t.Errorf("%d checksums for %d files", n, len(stateFiles))
-	}
+	fail.Diff(t, len(stateFiles)+savedManifests, strings.Count(readAll(t, dir)[checksumFile], "\n"))
 	fail.On(t, errors.Join(w.Close(), os.Remove(filepath.Join(dir, "plans/ops.json"))))
 	w = open(t, dir)
 	fail.On(t, w.Close())

@@ -34,9 +34,7 @@ func TestWorkspaceOfVersion0(t *testing.T) {
 		t.Errorf("the record has %d images, %d catalogs, %d selections and %d runs", len(r.Images), len(r.Catalogs), len(r.Selections), r.Runs)
 	}
 	want := []resources.CatalogName{{Source: "registry.example.com/acme/index:v4.20", Place: "127.0.0.1:5000/acme/index:v4.20", Name: "index-v4-20-3005cc4e"}}
-	if diff := cmp.Diff(want, r.Names); diff != "" {
-		t.Errorf("names of catalogs: %s", diff)
-	}
+	fail.Diff(t, want, r.Names)
 	fail.On(t, w.SaveRecord(compatMirror, "other", &Record{Names: want}))
 	if names, err := CatalogNames(w.dir); err != nil || !cmp.Equal(want, names) {
 		t.Errorf("without locking: %v, %v", names, err)
@@ -55,9 +53,7 @@ func TestWorkspaceOfVersion0(t *testing.T) {
 		if err != nil || len(receipt.Repositories) == 0 {
 			t.Errorf("the receipt of sequence %d is %+v, %v", e.Sequence, receipt, err)
 		}
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, f.Close())
 	}
 	if path, err := w.Configuration("imageset"); path != "/compat/imageset.yaml" || err != nil {
 		t.Errorf("the configuration is %q, %v", path, err)

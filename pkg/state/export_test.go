@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -54,18 +55,14 @@ func TestExports(t *testing.T) {
 		fail.On(t, w.SaveExport("a", save.Export, save.record))
 	}
 	broken := errors.New("no space")
-	if err := w.SaveExport("a", entry(1, ""), func(io.Writer) error { return broken }); !errors.Is(err, broken) {
-		t.Errorf("error %v", err)
-	}
+	fail.Diff(t, broken, w.SaveExport("a", entry(1, ""), func(io.Writer) error { return broken }), cmpopts.EquateErrors())
 	all, err := w.Exports("a")
 	if diff := cmp.Diff([]Export{one, done}, all); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 	for sequence, want := range []string{1: "first", 2: "second"} {
 		if sequence > 0 {
-			if got := content(t, func() (io.ReadCloser, error) { return w.OpenExportReceipt("a", sequence) }); got != want {
-				t.Errorf("the record of %d is %q", sequence, got)
-			}
+			fail.Diff(t, want, content(t, func() (io.ReadCloser, error) { return w.OpenExportReceipt("a", sequence) }))
 		}
 	}
 	if other, err := w.Exports("b"); err != nil || other != nil {
@@ -99,7 +96,5 @@ func TestReceipts(t *testing.T) {
 		t.Errorf("of another mirror: %v", err)
 	}
 	fail.On(t, w.SaveImportedPlan("mirror", "a", says("plan")))
-	if got := content(t, func() (io.ReadCloser, error) { return w.OpenImportedPlan("mirror", "a") }); got != "plan" {
-		t.Errorf("the plan is %q", got)
-	}
+	fail.Diff(t, "plan", content(t, func() (io.ReadCloser, error) { return w.OpenImportedPlan("mirror", "a") }))
 }

@@ -39,9 +39,7 @@ func TestLayout(t *testing.T) {
 	}
 	fail.On(t, w.Close())
 	w = open(t, dir)
-	if w.UsesLayout() != OCMirrorLayout {
-		t.Errorf("the layout is %q", w.UsesLayout())
-	}
+	fail.Diff(t, OCMirrorLayout, w.UsesLayout())
 	var left []string
 	for _, pattern := range []string{"cluster*", "cluster*/*", "working-dir/*", "working-dir/*/*"} {
 		names, err := filepath.Glob(filepath.Join(dir, pattern))
@@ -63,7 +61,5 @@ func TestLayoutInWorkingDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "working-dir")
 	w := open(t, dir)
 	fail.On(t, w.UseLayout(OCMirrorLayout, false))
-	if got := w.ResourcesDir("one"); got != filepath.Join(dir, "cluster-resources") {
-		t.Errorf("the manifests are in %s", got)
-	}
+	fail.Diff(t, filepath.Join(dir, "cluster-resources"), w.ResourcesDir("one"))
 }

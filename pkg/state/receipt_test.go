@@ -37,9 +37,7 @@ func TestReceiptWriteAndReadReceipt(t *testing.T) {
 		got, err := ReadReceipt(strings.NewReader(first))
 		fail.On(t, err)
 		fail.Diff(t, want, got)
-		if again := receiptText(t, got); again != first {
-			t.Errorf("written again it is\n%s\nnot\n%s", again, first)
-		}
+		fail.Diff(t, first, receiptText(t, got))
 	}
 }
 

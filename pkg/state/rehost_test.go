@@ -32,9 +32,7 @@ func TestRehost(t *testing.T) {
 		r, before := record(tt[0], slash(tt[1])), record(tt[0], slash(tt[1]))
 		copied := r
 		fail.On(t, r.Rehost(tt[0], tt[1], tt[2], tt[3]))
-		if diff := cmp.Diff(record(tt[2], slash(tt[3])), r); diff != "" {
-			t.Errorf("%v: %s", tt, diff)
-		}
+		fail.Diff(t, record(tt[2], slash(tt[3])), r)
 		if diff := cmp.Diff(before, copied); diff != "" {
 			t.Errorf("%v: the lists of another record changed: %s", tt, diff)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -43,9 +44,7 @@ func TestSnapshots(t *testing.T) {
 		_, err := io.WriteString(w, "half")
 		return errors.Join(err, broken)
 	})
-	if !errors.Is(err, broken) {
-		t.Errorf("error %v", err)
-	}
+	fail.Diff(t, broken, err, cmpopts.EquateErrors())
 	files, err := os.ReadDir(filepath.Join(cache, "catalogs"))
 	if err != nil || len(files) != 1 {
 		t.Errorf("the folder has %v (%v)", files, err)

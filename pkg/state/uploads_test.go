@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -25,9 +24,7 @@ func TestUploads(t *testing.T) {
 		return u
 	}
 	u := open()
-	if len(u.Pending()) != 0 {
-		t.Errorf("a new list has %v", u.Pending())
-	}
+	fail.Diff(t, 0, len(u.Pending()))
 	u.Opened("host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/1?_state=x")
 	u.Opened("host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/2")
 	u.Opened("host:5000/b", blob, "not a URL\nended https://host:5000/v2/a/blobs/uploads/2")
@@ -46,9 +43,7 @@ func TestUploads(t *testing.T) {
 	}
 	defer u.out.Close() // the process is killed here
 	u = open()
-	if diff := cmp.Diff([]Upload{{"host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/2"}}, u.Pending()); diff != "" {
-		t.Errorf("left is (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []Upload{{"host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/2"}}, u.Pending())
 	if n, repositories := u.Lost(); n != 3 || !slices.Equal(repositories, []string{"host:5000/b", "host:5000/c"}) {
 		t.Errorf("%d responses are missing, of %v", n, repositories)
 	}

@@ -90,22 +90,16 @@ func TestSaveResources(t *testing.T) {
 	fail.On(t, os.WriteFile(filepath.Join(first, "mine.yaml"), []byte("x"), 0o600))
 	// Another mirror has a folder of its own.
 	second, _ := save("two", resources.File{Name: "z.yaml", Text: []byte("z")})
-	if filepath.Base(second) != "cluster-resources-two" {
-		t.Errorf("the second mirror's folder is %s", second)
-	}
+	fail.Diff(t, "cluster-resources-two", filepath.Base(second))
 	again, removed := save("one", resources.File{Name: "b.yaml", Text: []byte("3")}, resources.File{Name: "c.yaml", Text: []byte("4")})
 	if diff := cmp.Diff([]string{"a.yaml"}, removed); diff != "" || again != first {
 		t.Errorf("again: %s, removed: %s", again, diff)
 	}
-	if diff := cmp.Diff([]string{"b.yaml", "c.yaml", "mine.yaml"}, names(first)); diff != "" {
-		t.Errorf("files: %s", diff)
-	}
+	fail.Diff(t, []string{"b.yaml", "c.yaml", "mine.yaml"}, names(first))
 	if got, _ := os.ReadFile(filepath.Join(first, "b.yaml")); string(got) != "3" {
 		t.Errorf("b.yaml = %q", got)
 	}
-	if diff := cmp.Diff([]string{"z.yaml"}, names(second)); diff != "" {
-		t.Errorf("files of the second mirror: %s", diff)
-	}
+	fail.Diff(t, []string{"z.yaml"}, names(second))
 }
 
 func TestSaveResourcesLeavesWhatDidNotChange(t *testing.T) {
@@ -181,9 +175,7 @@ func TestConfiguration(t *testing.T) {
 		}
 	}
 	fail.On(t, os.WriteFile(filepath.Join(dir, "configurations.json"), []byte("null"), 0o600))
-	if err := w.SaveConfiguration("a", "/x"); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, w.SaveConfiguration("a", "/x"))
 }
 
 func TestSaveFolder(t *testing.T) {

@@ -72,9 +72,8 @@ func TestReasonAgain(t *testing.T) {
 		"one was gone":    {[]ocispec.Descriptor{gone, other}, func(*testing.T, *Options) {}, true, SavesLittle},
 		"a layer with the same files": {[]ocispec.Descriptor{other}, func(t *testing.T, o *Options) {
 			o.Lookup = nil
-			if _, err := Make(t.Context(), []Change{{Blob: base, Source: "src", Candidates: []Candidate{candidate(other)}}}, source, *o); err != nil {
-				t.Fatal(err)
-			}
+			_, err := Make(t.Context(), []Change{{Blob: base, Source: "src", Candidates: []Candidate{candidate(other)}}}, source, *o)
+			fail.On(t, err)
 			o.Lookup = func(d digest.Digest) (Candidate, bool) { return candidate(base), d == base.Digest }
 		}, true, ""},
 	} {
@@ -101,9 +100,7 @@ func TestReasonAgain(t *testing.T) {
 					t.Fatalf("run %d: %+v", run, made)
 				}
 			}
-			if again := reads.reads[now.Digest] == 2; again != tc.again {
-				t.Errorf("it was made %d times", reads.reads[now.Digest])
-			}
+			fail.Diff(t, tc.again, reads.reads[now.Digest] == 2)
 		})
 	}
 }

@@ -68,9 +68,7 @@ func TestChanges(t *testing.T) {
 	if list := got["extra 2"]; len(list) == 0 || list[0] != "extra 1" {
 		t.Errorf("the other layer is compared with %v", list)
 	}
-	if len(changes) != 2 {
-		t.Errorf("%d changes: a config is too small", len(changes))
-	}
+	fail.Diff(t, 2, len(changes))
 	if base, ok := c.Lookup(digest.FromString("large 1")); !ok || base.Size != 90*k {
 		t.Errorf("Lookup = %+v", base)
 	}

@@ -93,9 +93,8 @@ func layer(t *testing.T, files map[string][]byte) []byte {
 	for _, name := range []string{"a", "b", "c", "d"} {
 		if raw, ok := files[name]; ok {
 			fail.On(t, w.WriteHeader(&tar.Header{Name: "dir/" + name, Mode: 0o644, Size: int64(len(raw))}))
-			if _, err := w.Write(raw); err != nil {
-				t.Fatal(err)
-			}
+			_, err := w.Write(raw)
+			fail.On(t, err)
 		}
 	}
 	fail.On(t, errors.Join(w.Close(), z.Close()))
@@ -238,9 +237,7 @@ func TestKept(t *testing.T) {
 			t.Errorf("from %d: %d bytes, %v", offset, len(raw), err)
 		}
 	}
-	if source.reads[other.Digest] != 1 {
-		t.Errorf("it was downloaded %d times", source.reads[other.Digest])
-	}
+	fail.Diff(t, 1, source.reads[other.Digest])
 	if body, err := kept.Blob(t.Context(), "src", old, 0); err != nil || body.Close() != nil {
 		t.Errorf("others are not read from the source: %v", err)
 	}
@@ -255,9 +252,7 @@ func TestTime(t *testing.T) {
 		size  int64
 		want  bool
 	}{{time.Second, 0, true}, {9 * time.Second, 1e6, true}, {9100 * time.Millisecond, 1e6, false}, {90 * time.Millisecond, 10e6, true}, {200 * time.Millisecond, 10e6, false}} {
-		if got := w.budget(tc.spent, 1, tc.size); got != tc.want {
-			t.Errorf("after %s with %d bytes: %v", tc.spent, tc.size, got)
-		}
+		fail.Diff(t, tc.want, w.budget(tc.spent, 1, tc.size))
 	}
 	if w.Effort = delta.Max; !w.budget(time.Hour, 1, 10e6) {
 		t.Error("Max is limited")

@@ -55,13 +55,9 @@ func newFixture(t testing.TB, rnd *rand.Rand, parities int, sizes ...int64) *fix
 	for _, n := range sizes {
 		want += n
 	}
-	if read != want {
-		t.Errorf("the progress adds up to %d bytes of %d", read, want)
-	}
+	fail.Diff(t, want, read)
 	for _, p := range f.parity {
-		if int64(len(p.b)) != f.l.FileSize() {
-			t.Errorf("a parity file has %d bytes, want %d", len(p.b), f.l.FileSize())
-		}
+		fail.Diff(t, f.l.FileSize(), int64(len(p.b)))
 	}
 	return f
 }
@@ -299,9 +295,7 @@ func TestFormat(t *testing.T) {
 func TestCountAndReserve(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ shards, percent, want int }{{10, 10, 1}, {11, 10, 2}, {1, 10, 1}, {20, 10, 2}, {10, 25, 3}, {10, 100, 10}} {
-		if got := Count(tc.shards, tc.percent); got != tc.want {
-			t.Errorf("%d percent of %d volumes are %d parity files, want %d", tc.percent, tc.shards, got, tc.want)
-		}
+		fail.Diff(t, tc.want, Count(tc.shards, tc.percent))
 	}
 	for _, size := range []int64{1 << 20, 650_000_000, 4_700_000_000, 25 << 30, 500 << 30} {
 		for _, n := range []int{1, 10, MaxShards - 1} {

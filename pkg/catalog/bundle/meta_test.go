@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -47,9 +45,7 @@ func TestMeta(t *testing.T) {
 			}
 			want, err := os.ReadFile(golden)
 			fail.On(t, err)
-			if diff := cmp.Diff(string(want), text.String()); diff != "" {
-				t.Errorf("object (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, string(want), text.String())
 		})
 	}
 }
@@ -108,9 +104,7 @@ func TestEncode(t *testing.T) {
 		`{"type":"z","value":">é"},{"type":"z","value":12345678901234567890},` +
 		`{"type":"olm.bundle.object","value":{"data":"e30="}}],` +
 		`"relatedImages":[{"name":"x","image":"a"},{"name":"y","image":"a"},{"name":"","image":"b"}]}`
-	if diff := cmp.Diff(want, string(m.Raw)); diff != "" {
-		t.Errorf("object (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, string(m.Raw))
 
 	_, err = bundle.Encode(&catalog.Bundle{Name: "a.v1", Properties: []catalog.Property{{Type: "z", Value: []byte("{")}}})
 	if want := "reading property z: "; err == nil || !bytes.HasPrefix([]byte(err.Error()), []byte(want)) {

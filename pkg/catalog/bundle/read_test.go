@@ -9,7 +9,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
@@ -31,9 +30,7 @@ func TestRead(t *testing.T) {
 			"manifests/tidewater.clusterserviceversion.yaml:55: 1 related images without an image are ignored",
 		},
 	}
-	if diff := cmp.Diff(want, b, cmpopts.IgnoreUnexported(bundle.Bundle{})); diff != "" {
-		t.Errorf("bundle (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, b, cmpopts.IgnoreUnexported(bundle.Bundle{}))
 }
 
 // small is a bundle with only what is required.
@@ -212,9 +209,7 @@ spec: {version: 1.0.0}
 			if err == nil {
 				t.Fatalf("no error, read %+v", b)
 			}
-			if diff := cmp.Diff(tc.want, err.Error()); diff != "" {
-				t.Errorf("error (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, tc.want, err.Error())
 		})
 	}
 }
@@ -247,9 +242,7 @@ func TestReadTakes(t *testing.T) {
 				`"properties":[{"type":"olm.package","value":{"packageName":"lantern","version":"0.1.0"}},` +
 				`{"type":"olm.csv.metadata","value":{"apiServiceDefinitions":{},"crdDescriptions":{},"provider":{}}}],` +
 				`"relatedImages":[{"name":"","image":"quay.io/l/b:v1"}]}`
-			if diff := cmp.Diff(want, string(m.Raw)); diff != "" {
-				t.Errorf("object (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, want, string(m.Raw))
 		})
 	}
 }
@@ -275,9 +268,7 @@ spec:
 		"metadata/p.json:1: the property olm.csv.metadata is ignored: it is generated from the manifests",
 		"manifests/csv.yaml:5: the annotation olm.properties is not a JSON list of properties and is ignored: the value must be a list, not an object",
 	}
-	if diff := cmp.Diff(want, b.Warnings); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, b.Warnings)
 }
 
 // The package's version and release may be in properties.yaml, which overrides the

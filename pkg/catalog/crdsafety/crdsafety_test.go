@@ -112,9 +112,7 @@ func TestKeywords(t *testing.T) {
 		if tc.want != "" {
 			want = []string{tc.want}
 		}
-		if diff := cmp.Diff(want, compare(t, fmt.Sprintf(definition, tc.old), fmt.Sprintf(definition, tc.next))); diff != "" {
-			t.Errorf("%s -> %s (-want +got):\n%s", tc.old, tc.next, diff)
-		}
+		fail.Diff(t, want, compare(t, fmt.Sprintf(definition, tc.old), fmt.Sprintf(definition, tc.next)))
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/diff"
@@ -227,9 +227,7 @@ func TestCompare(t *testing.T) {
 			{Change: diff.Changed, Schema: "com.example.lifecycle", Package: "foo", Name: "life", Members: []string{"number"}},
 		},
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	fail.Diff(t, want, got)
 }
 
 func TestWriteText(t *testing.T) {
@@ -255,21 +253,15 @@ func TestWriteText(t *testing.T) {
 `
 	var got strings.Builder
 	fail.On(t, d.WriteText(&got, 0))
-	if d := cmp.Diff(want, got.String()); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
+	fail.Diff(t, want, got.String())
 
 	got.Reset()
 	fail.On(t, d.WriteText(&got, 2))
 	first := strings.Join(strings.SplitAfter(want, "\n")[:2], "")
-	if d := cmp.Diff(first+"and 15 more lines\n", got.String()); d != "" {
-		t.Errorf("two lines (-want +got):\n%s", d)
-	}
+	fail.Diff(t, first+"and 15 more lines\n", got.String())
 
 	broken := errors.New("broken pipe")
-	if err := d.WriteText(writerFunc(func([]byte) (int, error) { return 0, broken }), 0); !errors.Is(err, broken) {
-		t.Errorf("got %v, want the writer's error", err)
-	}
+	fail.Diff(t, broken, d.WriteText(writerFunc(func([]byte) (int, error) { return 0, broken }), 0), cmpopts.EquateErrors())
 }
 
 type writerFunc func([]byte) (int, error)
@@ -313,9 +305,7 @@ func TestCompareDeprecationsObject(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			if d := cmp.Diff(tc.want, diff.Compare(read(t, tc.before), read(t, tc.after)).Others); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
+			fail.Diff(t, tc.want, diff.Compare(read(t, tc.before), read(t, tc.after)).Others)
 		})
 	}
 }

@@ -166,9 +166,8 @@ func TestFromCluster(t *testing.T) {
 			text, err := d.Config.YAML(d.Comments)
 			fail.On(t, err)
 			fail.Diff(t, test.want, string(text))
-			if _, err := imageset.Parse("imageset.yaml", text); err != nil {
-				t.Error(err)
-			}
+			_, err = imageset.Parse("imageset.yaml", text)
+			fail.On(t, err)
 		})
 	}
 }

@@ -140,9 +140,7 @@ func TestResolve(t *testing.T) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			if got != test.want {
-				t.Errorf("got\n%s\nwant\n%s", got, test.want)
-			}
+			fail.Diff(t, test.want, got)
 		})
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/blang/semver/v4"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // randomVersions are p.v1.0.0 and so on, some of them pre-releases.
@@ -94,65 +94,6 @@ func randomChannel(r *rand.Rand, versions map[string]semver.Version, wild bool) 
 	}
 }
 
-// randomSelection returns a range of versions, or any set of entries.
-func randomSelection(r *rand.Rand, entries []catalog.Entry, versions map[string]semver.Version) []bool {
-	selected := make([]bool, len(entries))
-	a, b := entries[r.IntN(len(entries))].Name, entries[r.IntN(len(entries))].Name
-	if versions[a].GT(versions[b]) {
-		a, b = b, a
-	}
-	for i, e := range entries {
-		selected[i] = versions[e.Name].GTE(versions[a]) && versions[e.Name].LTE(versions[b])
-	}
-	if r.IntN(3) == 0 {
-		for i := range selected {
-			selected[i] = r.IntN(3) == 0
-		}
-		selected[r.IntN(len(selected))] = true
-	}
-	return selected
-}
-
-func TestCompleteRandomChannels(t *testing.T) {
-	r := rand.New(rand.NewPCG(20, 26))
-	rounds := 2000
-	if testing.Short() {
-		rounds = 200
-	}
-	for round := range rounds {
-		versions := randomVersions(r, 14)
-		entries := randomChannel(r, versions, true)
-		selected := randomSelection(r, entries, versions)
-		c := newChannel(entries, versions)
-		kept, ok := c.complete(selected)
-		if !ok {
-			t.Fatalf("round %d: a valid channel cannot be filtered\n%s", round, dump(c, selected, kept))
-		}
-		checkSubset(t, c, selected, kept, false)
-		one := slices.Index(selected, true)
-		alone := !slices.Contains(selected[one+1:], true) && entries[one].Replaces != entries[one].Name
-		if alone && !slices.Equal(selected, kept.keep) {
-			t.Errorf("a single entry is already complete")
-		}
-		if t.Failed() {
-			t.Fatalf("round %d\n%s", round, dump(c, selected, kept))
-		}
-		again, _ := newChannel(entries, versions).complete(selected)
-		if diff := cmp.Diff(kept, again, cmp.AllowUnexported(subset{})); diff != "" {
-			t.Fatalf("round %d: another run gives another subset: %s", round, diff)
-		}
-		if exact, ok := c.exactly(selected); ok {
-			checkSubset(t, c, selected, exact, true)
-			if !slices.Equal(exact.keep, selected) {
-				t.Errorf("exactly keeps %v, not %v", exact.keep, selected)
-			}
-			if t.Failed() {
-				t.Fatalf("round %d, exactly\n%s", round, dump(c, selected, exact))
-			}
-		}
-	}
-}
-
 func dump(c *channel, selected []bool, k subset) string {
 	s := ""
 	for i, e := range c.entries {
@@ -190,9 +131,7 @@ func checkSubset(t *testing.T, c *channel, selected []bool, k subset, exact bool
 	for _, e := range now {
 		before := c.entries[c.number[e.Name]]
 		for name, v := range c.versions {
-			if graph.Edge(before, name, v) != graph.Edge(e, name, v) {
-				t.Errorf("the edge from %s to %s was %v", name, e.Name, graph.Edge(before, name, v))
-			}
+			fail.Diff(t, graph.Edge(e, name, v), graph.Edge(before, name, v))
 		}
 	}
 	if exact {

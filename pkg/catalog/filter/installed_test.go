@@ -259,9 +259,7 @@ func TestMisspelled(t *testing.T) {
 		"stabel": "stable", "stabl": "stable", "sttable": "stable", "stible": "stable",
 		"staebl": "", "stable-v1.3": "", "stable-v1": "", "stabel-v1.2": "stable-v1.2", "": "", "beta": "",
 	} {
-		if got := misspelled(word, names); got != want {
-			t.Errorf("%q: %q, not %q", word, got, want)
-		}
+		fail.Diff(t, want, misspelled(word, names))
 	}
 }
 

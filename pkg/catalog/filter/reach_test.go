@@ -199,15 +199,9 @@ func checkRandom(t *testing.T, c *catalog.Catalog, op imageset.Operator, require
 		t.Error(err)
 		return false
 	}
-	fail := func(format string, args ...any) {
-		t.Helper()
-		t.Errorf(format, args...)
-	}
-	checkResult(fail, c.Packages[0], result)
-	if err := validate.Catalog(result.Catalog); err != nil {
-		t.Error(err)
-	}
-	checkReach(fail, c.Packages[0], result, op, wild)
+	checkResult(t.Errorf, c.Packages[0], result)
+	fail.On(t, validate.Catalog(result.Catalog))
+	checkReach(t.Errorf, c.Packages[0], result, op, wild)
 	for _, r := range required {
 		if ch := result.Catalog.Packages[0].Channel(r.Channel); ch == nil || !slices.ContainsFunc(ch.Entries, func(e catalog.Entry) bool { return e.Name == r.Bundle }) {
 			t.Errorf("%+v is not kept", r)

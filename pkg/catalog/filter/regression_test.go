@@ -11,12 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
-// The tests TestT2 to TestT10 cover mistakes that other tools made.
+// The tests TestT2 to TestT9 cover mistakes that other tools made.
 
 func apply(t *testing.T, op imageset.Operator) *Result {
 	t.Helper()
@@ -25,35 +24,11 @@ func apply(t *testing.T, op imageset.Operator) *Result {
 	return result
 }
 
-// Keeping only heads strands clusters that run older bundles. A range keeps the whole update path,
-// and even a head alone still updates what it updated before.
+// Keeping only heads strands clusters that run older bundles. Even a head alone still updates what it updated before.
 func TestT2OlderInstallsKeepTheirPath(t *testing.T) {
-	p := apply(t, chain(imageset.Package{Range: imageset.Range{Min: "1.0.0"}})).Catalog.Packages[0]
-	name, steps := "chain.v1.0.0", 0
-	for ; name != "chain.v1.3.0" && steps < 9; steps++ {
-		for _, e := range p.Channel("stable").Entries {
-			if graph.Edge(e, name, p.Bundle(name).Version) {
-				name = e.Name
-				break
-			}
-		}
-	}
-	if name != "chain.v1.3.0" {
-		t.Errorf("stuck at %s", name)
-	}
-
 	head := apply(t, chain(imageset.Package{})).Catalog.Packages[0].Channel("stable").Entries
 	want := []catalog.Entry{{Name: "chain.v1.3.0", Replaces: "chain.v1.2.0", SkipRange: ">=1.1.0 <1.3.0"}}
 	fail.Diff(t, want, head)
-}
-
-// If one version of a package with several channels is selected, channels without it are dropped
-// instead of being left empty.
-func TestT3ChannelsWithoutTheVersionAreDropped(t *testing.T) {
-	p := apply(t, chain(imageset.Package{Range: imageset.Range{Min: "1.1.0", Max: "1.1.0"}})).Catalog.Packages[0]
-	if len(p.Channels) != 1 || p.Channels[0].Name != "stable" || len(p.Channels[0].Entries) != 1 {
-		t.Errorf("channels %v", channelNames(p.Channels))
-	}
 }
 
 // A dropped channel's deprecation is dropped too. (T5) The deprecations of kept objects and the
@@ -126,23 +101,6 @@ func TestT9OrderOfTheConfiguration(t *testing.T) {
 		t.Error("other bytes")
 	}
 	fail.Diff(t, summary(one), summary(other))
-}
-
-// A misspelled name is an error with a suggestion, and there is no result.
-func TestT10MisspelledNames(t *testing.T) {
-	c := read(t, "testdata/catalog")
-	for _, op := range []imageset.Operator{
-		{Packages: []imageset.Package{{Name: "chains"}}},
-		chain(imageset.Package{Channels: channels("stabel")}),
-		chain(pins("chain.v1.3")),
-		chain(imageset.Package{Range: imageset.Range{Min: "1.4.0", Max: "1.4.0"}}),
-		chain(imageset.Package{DefaultChannel: "fats"}),
-	} {
-		result, err := Apply(c, op)
-		if result != nil || err == nil || !strings.Contains(err.Error(), "did you mean") && !strings.Contains(err.Error(), "the nearest") {
-			t.Errorf("%+v: result %v, error %v", op, result, err)
-		}
-	}
 }
 
 // Channels that OLM would reject cause no panic, but an error message.

@@ -2,14 +2,13 @@ package folder_test
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
@@ -69,9 +68,7 @@ func TestWrite(t *testing.T) {
 	fail.Diff(t, want, tree(t, dir))
 	fail.On(t, folder.Write(t.Context(), at, sample(t, "schema: olm.package\nname: b\ndefaultChannel: 'yes'\n"), folder.YAML))
 	want = map[string]string{"deep/catalog/b/catalog.yaml": "---\nschema: olm.package\nname: b\ndefaultChannel: \"yes\"\n"}
-	if diff := cmp.Diff(want, tree(t, dir)); diff != "" {
-		t.Errorf("the second catalog does not stand alone: %s", diff)
-	}
+	fail.Diff(t, want, tree(t, dir))
 	fail.Diff(t, "b", read(t, os.DirFS(at)).Packages[0].Name)
 }
 
@@ -88,9 +85,7 @@ func TestWriteLeavesOthersAlone(t *testing.T) {
 			fail.On(t, os.MkdirAll(filepath.Dir(mine), 0o755))
 			fail.On(t, os.WriteFile(mine, []byte("mine"), 0o600))
 			before := tree(t, dir)
-			if err := folder.Write(t.Context(), dir, sample(t, two), folder.JSON); !errors.Is(err, folder.ErrForeign) {
-				t.Errorf("error %v", err)
-			}
+			fail.Diff(t, folder.ErrForeign, folder.Write(t.Context(), dir, sample(t, two), folder.JSON), cmpopts.EquateErrors())
 			fail.Diff(t, before, tree(t, dir))
 		})
 	}
@@ -103,8 +98,6 @@ func TestWriteEndsWithItsContext(t *testing.T) {
 	before := tree(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := folder.Write(ctx, at, sample(t, two), folder.JSON); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
+	fail.Diff(t, context.Canceled, folder.Write(ctx, at, sample(t, two), folder.JSON), cmpopts.EquateErrors())
 	fail.Diff(t, before, tree(t, dir))
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestCovers(t *testing.T) {
@@ -35,9 +36,7 @@ func TestCovers(t *testing.T) {
 		{"<v1.4.0", "<1.0.0", false},
 		{"<1.0.0", "<v1.4.0", true},
 	} {
-		if got := Covers(catalog.Entry{SkipRange: tc.outer}, catalog.Entry{SkipRange: tc.inner}); got != tc.want {
-			t.Errorf("%q covers %q: %v", tc.outer, tc.inner, got)
-		}
+		fail.Diff(t, tc.want, Covers(catalog.Entry{SkipRange: tc.outer}, catalog.Entry{SkipRange: tc.inner}))
 	}
 }
 

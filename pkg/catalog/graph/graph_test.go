@@ -76,9 +76,7 @@ func TestInspect(t *testing.T) {
 			got := Inspect(tc.entries)
 			fail.Diff(t, tc.want, got, cmpopts.EquateEmpty())
 			whole := len(tc.want.Heads) == 1 && len(tc.want.Cycle)+len(tc.want.Stranded) == 0
-			if got.Valid() != whole {
-				t.Errorf("Valid() = %v", got.Valid())
-			}
+			fail.Diff(t, whole, got.Valid())
 		})
 	}
 }
@@ -101,8 +99,6 @@ func TestEdge(t *testing.T) {
 		{catalog.Entry{SkipRange: "<v1.4.0", Replaces: "p"}, "p", "1.0.0", true},
 		{catalog.Entry{}, "", "0.0.0", false},
 	} {
-		if got := Edge(tc.entry, tc.name, semver.MustParse(tc.version)); got != tc.want {
-			t.Errorf("Edge(%+v, %s, %s) = %v", tc.entry, tc.name, tc.version, got)
-		}
+		fail.Diff(t, tc.want, Edge(tc.entry, tc.name, semver.MustParse(tc.version)))
 	}
 }

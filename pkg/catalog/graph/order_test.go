@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestOrder(t *testing.T) {
@@ -48,9 +49,7 @@ func TestLargeChannels(t *testing.T) {
 	p := pkg("a 1.0.0 0.7.0 2.0.0:1.0.0")
 	p.Channels[0].Entries[2] = head
 	for _, gen := range []Generation{Classic, V1} {
-		if got := steps(NewUpdates(p, View{Generation: gen}).Walk(at("0.9999.0"))); got != "a skips 2.0.0" {
-			t.Errorf("%s: %q", gen, got)
-		}
+		fail.Diff(t, "a skips 2.0.0", steps(NewUpdates(p, View{Generation: gen}).Walk(at("0.9999.0"))))
 	}
 	words := []string{"a"}
 	for i := range 10_000 {

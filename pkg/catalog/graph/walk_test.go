@@ -215,16 +215,12 @@ func TestWalkAccepts(t *testing.T) {
 		{"1.1.0", "", ""},
 	} {
 		for gen, want := range map[Generation]string{Classic: tc.classic, V1: tc.v1} {
-			if diff := cmp.Diff(want, steps(NewUpdates(p, View{Generation: gen, Accept: below(tc.max)}).Walk(at("1.0.0")))); diff != "" {
-				t.Errorf("below %s, %s: %s", tc.max, gen, diff)
-			}
+			fail.Diff(t, want, steps(NewUpdates(p, View{Generation: gen, Accept: below(tc.max)}).Walk(at("1.0.0"))))
 		}
 	}
 	// OLM v1 stays at the installed bundle only if that is accepted, too.
 	p = pkg("a 1.17.5 0.0.1:1.17.5")
-	if got := steps(NewUpdates(p, View{Generation: V1, Accept: below("1.0.0")}).Walk(at("1.17.5"))); got != "a replaces 0.0.1" {
-		t.Errorf("walks %q", got)
-	}
+	fail.Diff(t, "a replaces 0.0.1", steps(NewUpdates(p, View{Generation: V1, Accept: below("1.0.0")}).Walk(at("1.17.5"))))
 }
 
 func TestReachable(t *testing.T) {

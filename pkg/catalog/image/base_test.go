@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestOpenBase(t *testing.T) {
@@ -34,13 +34,9 @@ func TestOpenBase(t *testing.T) {
 			for n, after := range images(t, m, built.Root) {
 				config, err := after.ConfigFile()
 				must(t, err)
-				if diff := cmp.Diff(tc.argv[n], append(config.Config.Entrypoint, config.Config.Cmd...)); diff != "" {
-					t.Errorf("command: %s", diff)
-				}
+				fail.Diff(t, tc.argv[n], append(config.Config.Entrypoint, config.Config.Cmd...))
 				_, catalogd := unpacked(t, after, tc.dir)
-				if diff := cmp.Diff(filteredFiles(), catalogd.files(tc.dir)); diff != "" {
-					t.Errorf("catalogd sees (-want +got):\n%s", diff)
-				}
+				fail.Diff(t, filteredFiles(), catalogd.files(tc.dir))
 			}
 			again, err := Open(t.Context(), m, "", built.Root)
 			must(t, err)

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 )
@@ -120,9 +120,7 @@ func TestBuild(t *testing.T) {
 			}
 			built, err := build(t.Context(), m, img, filtered)
 			must(t, err)
-			if built.Root.MediaType != root.MediaType {
-				t.Errorf("media type %s, want %s", built.Root.MediaType, root.MediaType)
-			}
+			fail.Diff(t, root.MediaType, built.Root.MediaType)
 			if last := built.New[len(built.New)-1]; last.Digest != built.Root.Digest {
 				t.Errorf("the root is not written last")
 			}
@@ -134,9 +132,7 @@ func TestBuild(t *testing.T) {
 			for n := range after {
 				checkPlatform(t, before[n], after[n], img.dir, test.kept, test.gone, tops)
 			}
-			if len(tops) != 1 {
-				t.Errorf("the platforms have %d new layers, want one that they share", len(tops))
-			}
+			fail.Diff(t, 1, len(tops))
 		})
 	}
 }
@@ -144,12 +140,8 @@ func TestBuild(t *testing.T) {
 func checkPlatform(t *testing.T, before, after v1.Image, dir string, kept []int, gone []string, tops map[v1.Hash]bool) {
 	t.Helper()
 	runtime, catalogd := unpacked(t, after, dir)
-	if diff := cmp.Diff(filteredFiles(), runtime.files(dir)); diff != "" {
-		t.Errorf("a container runtime sees (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(filteredFiles(), catalogd.files(dir)); diff != "" {
-		t.Errorf("catalogd sees (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, filteredFiles(), runtime.files(dir))
+	fail.Diff(t, filteredFiles(), catalogd.files(dir))
 	for _, name := range gone {
 		if _, ok := runtime[name]; ok {
 			t.Errorf("%s is still there", name)
@@ -172,14 +164,10 @@ func checkPlatform(t *testing.T, before, after v1.Image, dir string, kept []int,
 	for _, l := range now.Layers[:len(now.Layers)-1] {
 		got = append(got, l.Digest)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("kept layers (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 	top := now.Layers[len(now.Layers)-1]
 	tops[top.Digest] = true
-	if docker := strings.Contains(string(now.MediaType), "docker"); docker != strings.Contains(string(top.MediaType), "docker") {
-		t.Errorf("a layer of type %s in a manifest of type %s", top.MediaType, now.MediaType)
-	}
+	fail.Diff(t, strings.Contains(string(top.MediaType), "docker"), strings.Contains(string(now.MediaType), "docker"))
 	checkConfig(t, before, after, len(kept)+1)
 }
 
@@ -189,24 +177,16 @@ func checkConfig(t *testing.T, before, after v1.Image, layers int) {
 	must(t, err)
 	now, err := after.ConfigFile()
 	must(t, err)
-	if diff := cmp.Diff(old.Config.Labels, now.Config.Labels); diff != "" {
-		t.Errorf("labels (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(old.Config.Entrypoint, now.Config.Entrypoint); diff != "" {
-		t.Errorf("entrypoint (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, old.Config.Labels, now.Config.Labels)
+	fail.Diff(t, old.Config.Entrypoint, now.Config.Entrypoint)
 	if strings.Contains(strings.Join(now.Config.Cmd, " "), "cache") {
 		t.Errorf("the command still has a cache: %q", now.Config.Cmd)
 	}
-	if len(now.RootFS.DiffIDs) != layers {
-		t.Errorf("%d diff IDs, want %d", len(now.RootFS.DiffIDs), layers)
-	}
+	fail.Diff(t, layers, len(now.RootFS.DiffIDs))
 	if !now.Created.Equal(old.Created.Time) || now.Architecture != old.Architecture {
 		t.Errorf("created or architecture changed: %v, %s", now.Created, now.Architecture)
 	}
-	if len(now.History) != layers {
-		t.Errorf("%d lines of history, want %d", len(now.History), layers)
-	}
+	fail.Diff(t, layers, len(now.History))
 }
 
 // TestBuildIndex checks what an index keeps.
@@ -242,17 +222,13 @@ func TestBuildIndex(t *testing.T) {
 
 	img, files, err := read(t, m, root)
 	must(t, err)
-	if diff := cmp.Diff(map[string]string{"a/catalog.json": "A", "b/catalog.json": "B"}, files); diff != "" {
-		t.Errorf("catalog (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, map[string]string{"a/catalog.json": "A", "b/catalog.json": "B"}, files)
 	built, err := build(t.Context(), m, img, filtered)
 	must(t, err)
 	now, err := image.DecodeObject(m.blobs[built.Root.Digest])
 	must(t, err)
 	for _, key := range []string{"annotations", "x-unknown", "schemaVersion", "mediaType"} {
-		if diff := cmp.Diff(string(o[key]), string(now[key])); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", key, diff)
-		}
+		fail.Diff(t, string(o[key]), string(now[key]))
 	}
 	var kept []ocispec.Descriptor
 	must(t, now.Field("manifests", &kept))
@@ -263,16 +239,12 @@ func TestBuildIndex(t *testing.T) {
 		}
 		notes = append(notes, line.Platform.Architecture+" "+line.Annotations["note"])
 	}
-	if diff := cmp.Diff([]string{"arm64 arm64", "amd64 amd64"}, notes); diff != "" {
-		t.Errorf("platforms (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []string{"arm64 arm64", "amd64 amd64"}, notes)
 	if len(built.Source) != 2 || len(built.Dropped) != 1 {
 		t.Errorf("%d layers kept and %d dropped, want 2 and 1", len(built.Source), len(built.Dropped))
 	}
 	// The layer, a config and a manifest for each platform, the index.
-	if len(built.New) != 6 {
-		t.Errorf("%d new blobs, want 6", len(built.New))
-	}
+	fail.Diff(t, 6, len(built.New))
 	if !built.BinaryLess || built.Directory != "/configs" {
 		t.Errorf("binary-less %v in %s", built.BinaryLess, built.Directory)
 	}
@@ -297,9 +269,7 @@ func TestBuildAgain(t *testing.T) {
 		roots = append(roots, again.Root)
 	}
 	for _, root := range roots[1:] {
-		if diff := cmp.Diff(roots[0], root); diff != "" {
-			t.Errorf("another image (-first +later):\n%s", diff)
-		}
+		fail.Diff(t, roots[0], root)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestFiles(t *testing.T) {
@@ -82,9 +82,7 @@ func TestFiles(t *testing.T) {
 				got[name] = string(data)
 				return err
 			}))
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("files (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, test.want, got)
 		})
 	}
 }

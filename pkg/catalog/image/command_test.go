@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image"
 )
 
@@ -63,8 +64,6 @@ func TestCacheDir(t *testing.T) {
 	}
 	for _, test := range tests {
 		p := &image.Platform{Command: image.Command{Entrypoint: test.entrypoint, Cmd: test.cmd}, WorkingDir: "/work"}
-		if got := cacheDir(p, test.dir); got != test.want {
-			t.Errorf("%q %q with the catalog in %q: %q, want %q", test.entrypoint, test.cmd, test.dir, got, test.want)
-		}
+		fail.Diff(t, test.want, cacheDir(p, test.dir))
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestDatabase(t *testing.T) {
@@ -75,9 +77,8 @@ func TestDatabaseClosed(t *testing.T) {
 	must(t, err)
 	r, err := img.Database(t.Context())
 	must(t, err)
-	if _, err := io.ReadFull(r, make([]byte, 10)); err != nil {
-		t.Error(err)
-	}
+	_, err = io.ReadFull(r, make([]byte, 10))
+	fail.On(t, err)
 	must(t, r.Close())
 	if _, err := r.Read(make([]byte, 10)); err == nil {
 		t.Error("it is read after it was closed")

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
@@ -30,12 +28,8 @@ func TestBuildLinked(t *testing.T) {
 	root := m.putIndex(t, index(t, linked("amd64"), linked("arm64")))
 	img, files, err := read(t, m, root)
 	must(t, err)
-	if diff := cmp.Diff(map[string]string{"a.json": "A", "gone.json": "G", "b.json": "B"}, files); diff != "" {
-		t.Errorf("read (-want +got):\n%s", diff)
-	}
-	if img.Directory() != "/srv/old" {
-		t.Errorf("the directory is %s", img.Directory())
-	}
+	fail.Diff(t, map[string]string{"a.json": "A", "gone.json": "G", "b.json": "B"}, files)
+	fail.Diff(t, "/srv/old", img.Directory())
 	built, err := build(t.Context(), m, img, filtered)
 	must(t, err)
 	if len(built.Warnings) > 0 || built.Directory != "/srv/old" {
@@ -44,18 +38,14 @@ func TestBuildLinked(t *testing.T) {
 	for _, after := range images(t, m, built.Root) {
 		runtime, catalogd := unpacked(t, after, "srv/old")
 		for _, got := range []tree{runtime, catalogd} {
-			if diff := cmp.Diff(filteredFiles(), got.files("srv/old")); diff != "" {
-				t.Errorf("files (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, filteredFiles(), got.files("srv/old"))
 		}
 		if runtime["configs"] != "-> srv/new" || runtime["srv/new"] != "-> old" {
 			t.Errorf("the command serves /configs, which is %q", runtime["configs"])
 		}
 		config, err := after.ConfigFile()
 		must(t, err)
-		if got := config.Config.Labels[ConfigsLabel]; got != "/srv/old" {
-			t.Errorf("the label is %q", got)
-		}
+		fail.Diff(t, "/srv/old", config.Config.Labels[ConfigsLabel])
 		fail.Diff(t, []string{"serve", "/configs"}, config.Config.Cmd)
 	}
 
@@ -69,9 +59,7 @@ func TestBuildLinked(t *testing.T) {
 	must(t, again.Restore(facts))
 	restored, err := build(t.Context(), m, again, filtered)
 	must(t, err)
-	if diff := cmp.Diff(built, restored); diff != "" {
-		t.Errorf("built (-read +restored):\n%s", diff)
-	}
+	fail.Diff(t, built, restored)
 }
 
 // Stream follows the same links as Read.

@@ -155,9 +155,8 @@ func pack(t testing.TB, headers []header) []byte {
 		}
 		fail.On(t, w.WriteHeader(th))
 		if th.Size > 0 {
-			if _, err := io.WriteString(w, h.data); err != nil {
-				t.Fatal(err)
-			}
+			_, err := io.WriteString(w, h.data)
+			fail.On(t, err)
 		}
 	}
 	fail.On(t, w.Close())
@@ -168,9 +167,8 @@ func gzipped(t testing.TB, data []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.Write(data)
+	fail.On(t, err)
 	fail.On(t, w.Close())
 	return b.Bytes()
 }

@@ -6,8 +6,9 @@ import (
 	"io"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestScratch(t *testing.T) {
@@ -18,37 +19,25 @@ func TestScratch(t *testing.T) {
 		t.Errorf("built %+v", built)
 	}
 	// One layer, a config and a manifest for each of four platforms, the index.
-	if len(built.New) != 10 {
-		t.Errorf("%d new blobs, want 10", len(built.New))
-	}
+	fail.Diff(t, 10, len(built.New))
 	var platforms []string
 	for _, img := range images(t, m, built.Root) {
 		config, err := img.ConfigFile()
 		must(t, err)
 		platforms = append(platforms, config.OS+"/"+config.Architecture)
-		if diff := cmp.Diff(map[string]string{ConfigsLabel: "/configs"}, config.Config.Labels); diff != "" {
-			t.Errorf("labels (-want +got):\n%s", diff)
-		}
+		fail.Diff(t, map[string]string{ConfigsLabel: "/configs"}, config.Config.Labels)
 		runtime, catalogd := unpacked(t, img, "configs")
 		for _, fs := range []tree{runtime, catalogd} {
-			if diff := cmp.Diff(filteredFiles(), fs.files("configs")); diff != "" {
-				t.Errorf("files (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, filteredFiles(), fs.files("configs"))
 		}
 	}
-	if diff := cmp.Diff([]string{"linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x"}, platforms); diff != "" {
-		t.Errorf("platforms (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []string{"linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x"}, platforms)
 	again, err := scratch(t.Context(), newMemory(), filtered)
 	must(t, err)
-	if diff := cmp.Diff(built, again); diff != "" {
-		t.Errorf("another image (-first +later):\n%s", diff)
-	}
+	fail.Diff(t, built, again)
 	_, files, err := read(t, m, built.Root)
 	must(t, err)
-	if diff := cmp.Diff(filteredFiles(), files); diff != "" {
-		t.Errorf("read back (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, filteredFiles(), files)
 }
 
 // TestLayerHeaders checks the bytes that differ between tar writers: order, owner, time, modes,
@@ -102,7 +91,5 @@ func TestLayerHeaders(t *testing.T) {
 		w.Format = tar.FormatUSTAR
 		want = append(want, w)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("headers (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 }

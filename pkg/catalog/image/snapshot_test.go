@@ -44,9 +44,7 @@ func TestSnapshot(t *testing.T) {
 	fail.Diff(t, c.Outlines, again.Outlines, cmp.Comparer(func(a, b error) bool { return (a == nil) == (b == nil) }))
 	got, err := Build(t.Context(), m, img, again)
 	must(t, err)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("built (-read +snapshot):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 	for _, l := range img.Layers() {
 		if m.reads[l.Descriptor.Digest] > 0 {
 			t.Errorf("layer %s was read", l.Descriptor.Digest)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -54,9 +54,7 @@ func TestStream(t *testing.T) {
 	}
 	slices.Sort(all)
 	slices.Sort(got)
-	if diff := cmp.Diff(all, got); diff != "" {
-		t.Errorf("objects (-read +streamed):\n%s", diff)
-	}
+	fail.Diff(t, all, got)
 }
 
 func TestStreamErrors(t *testing.T) {
@@ -72,7 +70,5 @@ func TestStreamErrors(t *testing.T) {
 		t.Errorf("%d objects and error %v", count, err)
 	}
 	stop := errors.New("enough")
-	if err := img.Stream(t.Context(), func(*catalog.Meta) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("error %v, want %v", err, stop)
-	}
+	fail.Diff(t, stop, img.Stream(t.Context(), func(*catalog.Meta) error { return stop }), cmpopts.EquateErrors())
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image"
 )
 
@@ -41,9 +42,7 @@ func TestPut(t *testing.T) {
 			must(t, err)
 			for n, img := range images(t, m, built.Root) {
 				runtime, _ := unpacked(t, img, grown.Dir)
-				if diff := cmp.Diff(want, runtime.files(grown.Dir)); diff != "" {
-					t.Errorf("files (-want +got):\n%s", diff)
-				}
+				fail.Diff(t, want, runtime.files(grown.Dir))
 				config, err := img.ConfigFile()
 				must(t, err)
 				if len(config.Config.Entrypoint) > 0 || !cmp.Equal(config.Config.Cmd, grown.Cmd) {
@@ -56,18 +55,12 @@ func TestPut(t *testing.T) {
 				must(t, err)
 				now, err := img.Manifest()
 				must(t, err)
-				if diff := cmp.Diff(first.Layers, now.Layers[:len(now.Layers)-1]); diff != "" {
-					t.Errorf("layers below (-want +got):\n%s", diff)
-				}
+				fail.Diff(t, first.Layers, now.Layers[:len(now.Layers)-1])
 			}
 			again, err := image.AddTree(t.Context(), newMemory(), grown, opened(t, m, root))
 			must(t, err)
-			if diff := cmp.Diff(built, again); diff != "" {
-				t.Errorf("another image (-first +later):\n%s", diff)
-			}
-			if diff := cmp.Diff(want, treeOf(t, m, built.Root)); diff != "" {
-				t.Errorf("read back (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, built, again)
+			fail.Diff(t, want, treeOf(t, m, built.Root))
 		})
 	}
 }
@@ -100,12 +93,8 @@ func TestPutOnSeveral(t *testing.T) {
 	}
 	again, err := image.AddTree(t.Context(), newMemory(), grown, amd64, arm64, both)
 	must(t, err)
-	if diff := cmp.Diff(built, again); diff != "" {
-		t.Errorf("another image (-first +later):\n%s", diff)
-	}
-	if diff := cmp.Diff(map[string]string{"a": "A", "d/b": "B", "empty": ""}, treeOf(t, m, built.Root)); diff != "" {
-		t.Errorf("read back (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, built, again)
+	fail.Diff(t, map[string]string{"a": "A", "d/b": "B", "empty": ""}, treeOf(t, m, built.Root))
 }
 
 func opened(t *testing.T, m *memory, root ocispec.Descriptor) *image.Image {

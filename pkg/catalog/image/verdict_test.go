@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
@@ -34,11 +35,7 @@ func TestVerdict(t *testing.T) {
 		l := &image.Lister{Dir: "configs", Also: []string{"tmp/cache"}, Budget: layers.NewBudget(1 << 20)}
 		found, err := l.List(bytes.NewReader(pack(t, test.headers)))
 		must(t, err)
-		if got := verdict(found); got != test.want {
-			t.Errorf("%s: %d, want %d", test.name, got, test.want)
-		}
+		fail.Diff(t, test.want, verdict(found))
 	}
-	if got := verdict(nil); got != Unread {
-		t.Errorf("a layer without listing is %d", got)
-	}
+	fail.Diff(t, Unread, verdict(nil))
 }

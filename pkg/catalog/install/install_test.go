@@ -261,8 +261,7 @@ func FuzzV1(f *testing.F) {
 		if missing := r.Needs.Without(r.Needs.Roles()); len(missing.Namespaces()) > 0 {
 			t.Errorf("the roles do not permit %v", missing)
 		}
-		if _, err := YAML(r.Objects); err != nil {
-			t.Error(err)
-		}
+		_, err = YAML(r.Objects)
+		fail.On(t, err)
 	})
 }

@@ -56,9 +56,7 @@ func TestReadClusterVersions(t *testing.T) {
 			c, err := installed.Read("f", strings.NewReader(tc.input))
 			fail.On(t, err)
 			fail.Diff(t, tc.want, c.Versions)
-			if len(c.Operators) != tc.operators {
-				t.Errorf("%d operators: %+v", len(c.Operators), c.Operators)
-			}
+			fail.Diff(t, tc.operators, len(c.Operators))
 		})
 	}
 	for name, tc := range map[string]struct{ input, want string }{

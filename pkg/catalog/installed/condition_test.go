@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestReadConditions(t *testing.T) {
@@ -43,7 +44,6 @@ func TestReadConditions(t *testing.T) {
 		}
 	}
 	// A file with nothing but conditions is no error, even if all are good.
-	if _, err := installed.Read("f", strings.NewReader(operator+`"status":{}}`)); err != nil {
-		t.Error(err)
-	}
+	_, err := installed.Read("f", strings.NewReader(operator+`"status":{}}`))
+	fail.On(t, err)
 }

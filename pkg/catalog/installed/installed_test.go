@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
@@ -245,9 +244,7 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		again := installed.Merge(c.Operators, slices.Clone(c.Operators))
-		if diff := cmp.Diff(c.Operators, again, plain, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("merged with itself, it changes:\n%s", diff)
-		}
+		fail.Diff(t, c.Operators, again, plain, cmpopts.EquateEmpty())
 	})
 }
 

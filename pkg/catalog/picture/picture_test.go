@@ -131,9 +131,7 @@ func TestManySkips(t *testing.T) {
 			}
 		}
 	}
-	if drawn != 41 {
-		t.Errorf("%d edges are drawn", drawn)
-	}
+	fail.Diff(t, 41, drawn)
 	var svg bytes.Buffer
 	fail.On(t, diagram.Write(&svg, d, diagram.SVG))
 	if n := strings.Count(svg.String(), `class="edge dash"`); n != 2 { // and the legend's

@@ -51,9 +51,7 @@ func TestPermits(t *testing.T) {
 		{"URLs are not resources", Rule{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}}, Permission{Verb: "get", Resource: "pods"}, false},
 		{"no groups, no permission", Rule{Verbs: []string{"get"}, Resources: []string{"pods"}}, Permission{Verb: "get", Resource: "pods"}, false},
 	} {
-		if got := tc.rule.Permits(tc.want); got != tc.ok {
-			t.Errorf("%s: %+v permits %+v: %v, want %v", tc.name, tc.rule, tc.want, got, tc.ok)
-		}
+		fail.Diff(t, tc.ok, tc.rule.Permits(tc.want))
 	}
 }
 

@@ -97,9 +97,7 @@ func TestPredicates(t *testing.T) {
 			if (len(got.Unsatisfied) == 1) != (tc.reason != "") || tc.reason != "" && !strings.Contains(got.Unsatisfied[0].String(), tc.reason) {
 				t.Errorf("got %v, want %q", got.Unsatisfied, tc.reason)
 			}
-			if len(got.Satisfied) != 0 {
-				t.Errorf("satisfied: %v", got.Satisfied)
-			}
+			fail.Diff(t, 0, len(got.Satisfied))
 		})
 	}
 }
@@ -221,9 +219,7 @@ func TestPreference(t *testing.T) {
 			}
 			fail.Diff(t, want, refs(got.Additions))
 			slices.Reverse(catalogs)
-			if diff := cmp.Diff(got, resolve.Dependencies(catalogs, nil)); diff != "" {
-				t.Errorf("with the catalogs in another order:\n%s", diff)
-			}
+			fail.Diff(t, got, resolve.Dependencies(catalogs, nil))
 		})
 	}
 }

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // FuzzConstraint reads a property that declares a dependency. It must be satisfied or have a reason, and
@@ -40,9 +39,7 @@ func FuzzConstraint(f *testing.F) {
 			return resolve.Dependencies([]resolve.Catalog{{Name: "c", Wanted: true, Original: whole, Kept: cut(whole, kept...)}}, added)
 		}
 		got := resolveAgain(nil, "x.v1.0.0")
-		if diff := cmp.Diff(got, resolveAgain(nil, "x.v1.0.0")); diff != "" {
-			t.Errorf("second call:\n%s", diff)
-		}
+		fail.Diff(t, got, resolveAgain(nil, "x.v1.0.0"))
 		if len(got.Satisfied) > 0 || len(got.Additions)+len(got.Unsatisfied) > 1 {
 			t.Errorf("got %v", got)
 		}

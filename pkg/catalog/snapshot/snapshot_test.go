@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
@@ -117,9 +118,7 @@ func TestCatalog(t *testing.T) {
 				options := catalog.Options{Keep: keep(test.requested), Outline: outline}
 				got, err := s.Catalog(options)
 				if !test.want || outline && !test.outline && !strings.Contains(test.stored, "*") {
-					if !errors.Is(err, snapshot.ErrNotStored) {
-						t.Errorf("got %v", err)
-					}
+					fail.Diff(t, snapshot.ErrNotStored, err, cmpopts.EquateErrors())
 					continue
 				}
 				fail.On(t, err)
@@ -127,9 +126,7 @@ func TestCatalog(t *testing.T) {
 					t.Errorf("outlines %v: (-read +snapshot)\n%s", outline, diff)
 				}
 			}
-			if string(s.Facts()) != `{"a":1}` {
-				t.Errorf("got facts %s", s.Facts())
-			}
+			fail.Diff(t, `{"a":1}`, string(s.Facts()))
 		})
 	}
 }
@@ -274,9 +271,7 @@ func TestRealCatalogs(t *testing.T) {
 			data := write(t, snapshot.Content{Catalog: want, Options: options})
 			got, err := open(t, data).Catalog(options)
 			fail.On(t, err)
-			if diff := cmp.Diff(want, got, same); diff != "" {
-				t.Errorf("(-read +snapshot)\n%s", diff)
-			}
+			fail.Diff(t, want, got, same)
 		})
 	}
 }

@@ -107,9 +107,7 @@ func TestForms(t *testing.T) {
 		t.Run(tc.path, func(t *testing.T) {
 			src, err := source.Open(t.Context(), source.From{Files: forms, Databases: databases{}}, "dir://"+tc.path)
 			fail.On(t, err)
-			if src.Kind != tc.kind {
-				t.Errorf("got kind %s", src.Kind)
-			}
+			fail.Diff(t, tc.kind, src.Kind)
 			var got []string
 			if err := src.Stream(t.Context(), func(m *catalog.Meta) error {
 				got = append(got, m.Schema+" "+m.Name)

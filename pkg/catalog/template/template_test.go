@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
@@ -134,9 +135,7 @@ func TestSemver(t *testing.T) {
 			lines := rendered(t, "Schema: olm.semver\n"+tc.options+tc.lists)
 			got, preferred := channelsOf(t, lines)
 			fail.Diff(t, tc.want, got)
-			if preferred != tc.preferred {
-				t.Errorf("the default channel is %s, want %s", preferred, tc.preferred)
-			}
+			fail.Diff(t, tc.preferred, preferred)
 		})
 	}
 
@@ -228,9 +227,7 @@ func TestRefused(t *testing.T) {
 	if err == nil {
 		_, err = tmpl.Render(t.Context(), func(context.Context, string) (*catalog.Meta, error) { return nil, failed })
 	}
-	if !errors.Is(err, failed) {
-		t.Errorf("got %v", err)
-	}
+	fail.Diff(t, failed, err, cmpopts.EquateErrors())
 }
 
 type zeros struct{}

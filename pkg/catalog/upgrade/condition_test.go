@@ -102,9 +102,7 @@ func TestMissingAPIs(t *testing.T) {
 		{`{"group":"flowcontrol.apiserver.k8s.io","version":"v1beta3","kind":"FlowSchema"}`, "4.19", graph.Classic, "p.v1.1.0 missing-api"},
 	} {
 		k := content(t, "stable: p.v1.0.0 p.v1.1.0<p.v1.0.0", "p.v1.1.0="+csv(`{"nativeAPIs":[`+tc.api+`],"installModes":[{"type":"AllNamespaces","supported":true}]}`))
-		if got := blocksOf(checkOne(t, installed.Operator{Generation: tc.generation}, k, upgrade.Options{ClusterVersion: tc.cluster})); got != tc.want {
-			t.Errorf("%s with %s, %s: got %q, want %q", tc.api, tc.cluster, tc.generation, got, tc.want)
-		}
+		fail.Diff(t, tc.want, blocksOf(checkOne(t, installed.Operator{Generation: tc.generation}, k, upgrade.Options{ClusterVersion: tc.cluster})))
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
@@ -69,9 +67,7 @@ func TestConfiguredGeneration(t *testing.T) {
 				}
 				got = append(got, line)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("results (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, tc.want, got)
 		})
 	}
 }

@@ -76,9 +76,7 @@ func TestDependenciesOfHops(t *testing.T) {
 			r, err := upgrade.Check(operators, catalogs, upgrade.Options{})
 			fail.On(t, err)
 			a := r.Operators[0]
-			if a.Outcome != test.outcome {
-				t.Errorf("got %s, want %s", a.Outcome, test.outcome)
-			}
+			fail.Diff(t, test.outcome, a.Outcome)
 			var got []string
 			for line := range strings.SplitSeq(format(a), "\n") {
 				if strings.Contains(line, "dependenc") || strings.Contains(line, "needs") || strings.Contains(line, "fix:") {

@@ -3,11 +3,10 @@ package upgrade_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // Operators that reach the head in a catalog and not in its successor.
@@ -34,13 +33,9 @@ func TestLost(t *testing.T) {
 		{"a bundle that was not there", operator(graph.V1, "p.v0.9.0", "0.9.0"), false},
 		{"another package", installed.Operator{Generation: graph.Classic, Package: "q", Bundle: "q.v1"}, false},
 	} {
-		if got := len(upgrade.Lost(before, after, []installed.Operator{tc.o})) > 0; got != tc.lost {
-			t.Errorf("%s: lost: %v, want %v", tc.name, got, tc.lost)
-		}
+		fail.Diff(t, tc.lost, len(upgrade.Lost(before, after, []installed.Operator{tc.o})) > 0)
 	}
 	gone := upgrade.Catalog{Name: "c", Kept: content(t)}
 	head := operator(graph.V1, "p.v1.2.0", "")
-	if diff := cmp.Diff(1, len(upgrade.Lost(before, gone, []installed.Operator{head}))); diff != "" {
-		t.Errorf("without the package: %s", diff)
-	}
+	fail.Diff(t, 1, len(upgrade.Lost(before, gone, []installed.Operator{head})))
 }

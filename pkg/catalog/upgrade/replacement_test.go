@@ -95,9 +95,7 @@ func TestReplaceWithoutPackage(t *testing.T) {
 		{&catalog.Catalog{Names: []string{"p"}}, gone + fix},
 		{empty, gone + "; the publisher's catalog does not have it either"},
 	} {
-		if got := lines(upgrade.Replace(before, upgrade.Catalog{Name: "c", Kept: empty, Source: tc.source})); got != tc.want {
-			t.Errorf("got %s, want %s", got, tc.want)
-		}
+		fail.Diff(t, tc.want, lines(upgrade.Replace(before, upgrade.Catalog{Name: "c", Kept: empty, Source: tc.source})))
 	}
 }
 
@@ -116,9 +114,7 @@ func TestReplaceFix(t *testing.T) {
 	op.Installed = []imageset.Installed{{Package: "p", Bundle: "p.v1.1.0", Version: "1.1.0", Channel: "stable"}}
 	fixed, err := filter.Apply(source, op)
 	fail.On(t, err)
-	if got := lines(upgrade.Replace(month1, upgrade.Catalog{Name: "c", Kept: fixed.Catalog, Source: source})); got != "" {
-		t.Errorf("got %s", got)
-	}
+	fail.Diff(t, "", lines(upgrade.Replace(month1, upgrade.Catalog{Name: "c", Kept: fixed.Catalog, Source: source})))
 }
 
 // A fix with many bundles names a few, and Keep has all.

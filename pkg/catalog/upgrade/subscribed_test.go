@@ -108,9 +108,7 @@ func TestIdentify(t *testing.T) {
 				catalogs = append(catalogs, k.Kept, k.Source)
 			}
 			got := installed.Identify([]installed.Operator{test.operator}, catalogs...)[0]
-			if got.Package != test.want {
-				t.Errorf("its package is %q, want %q", got.Package, test.want)
-			}
+			fail.Diff(t, test.want, got.Package)
 			fail.Diff(t, test.notes, got.Notes)
 		})
 	}

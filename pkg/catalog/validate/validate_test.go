@@ -8,8 +8,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -111,9 +109,7 @@ func sameResult(t *testing.T, fsys fs.FS, want error) {
 			}
 		}
 	}
-	if diff := cmp.Diff(fmt.Sprint(want), fmt.Sprint(j.Catalog(c))); diff != "" {
-		t.Errorf("(-whole +validator)\n%s", diff)
-	}
+	fail.Diff(t, fmt.Sprint(want), fmt.Sprint(j.Catalog(c)))
 }
 
 func TestCatalog(t *testing.T) {

@@ -66,17 +66,13 @@ func TestAttachments(t *testing.T) {
 			if len(p.Missing)+len(p.Notes) > 0 {
 				t.Errorf("missing %v, notes %v", p.Missing, p.Notes)
 			}
-			if w.requests["pages"] != 1 {
-				t.Errorf("requests: %v", w.requests)
-			}
+			fail.Diff(t, 1, w.requests["pages"])
 			// The same input gives the same bytes, and what was written can be read.
 			first := jsonOf(t, p)
 			if !bytes.Equal(first, jsonOf(t, w.plan("  additionalImages: [{name: '"+signedRepo+":v1', targetRepo: renamed/app, platforms: [{os: linux, architecture: amd64}]}]\n"))) {
 				t.Error("the second plan differs")
 			}
-			if again, err := plan.Read(bytes.NewReader(first)); err != nil || !bytes.Equal(first, jsonOf(t, again)) {
-				t.Errorf("the plan is not read: %v", err)
-			}
+			reread(t, p)
 			for _, text := range []string{"  signatures: remove\n", ""} {
 				q := w.plan("  additionalImages: [{name: '"+signedRepo+":v1'}]\n"+text, Options{RemoveSignatures: text == ""})
 				if len(attached(q)) > 0 {
@@ -141,9 +137,7 @@ func TestArtifactTypes(t *testing.T) {
 		if unsigned, all := p.Unsigned(); unsigned != tc.unsigned || all != 1 {
 			t.Errorf("%s: %d of %d images unsigned", tc.name, unsigned, all)
 		}
-		if _, err := plan.Read(bytes.NewReader(jsonOf(t, p))); err != nil {
-			t.Errorf("%s: %v", tc.name, err)
-		}
+		reread(t, p)
 	}
 }
 
@@ -307,9 +301,7 @@ func TestManyTags(t *testing.T) {
 			w.sign(signedRepo, img.Digest, ".sig")
 			tc.place(w)
 			p := w.plan("  additionalImages: [{name: '" + signedRepo + ":0'}]\n")
-			if len(attached(p)) != 1 {
-				t.Errorf("attached: %v", attached(p))
-			}
+			fail.Diff(t, 1, len(attached(p)))
 			delete(w.requests, "referrers")
 			fail.Diff(t, tc.want, w.requests)
 		})
@@ -343,7 +335,7 @@ func TestAttachmentsOfBlockedAndConfigured(t *testing.T) {
 func TestSignaturesOfCatalogs(t *testing.T) {
 	t.Parallel()
 	c := threePackages(t)
-	w := &signedFixture{fixture: c.fixture, pageSize: 1000, referrers: map[string][]ocispec.Descriptor{}, requests: map[string]int{}}
+	w := &signedFixture{fixture: c, pageSize: 1000, referrers: map[string][]ocispec.Descriptor{}, requests: map[string]int{}}
 	original := w.tags[cutIndex]
 	w.sign("quay.io/cat/index", original, ".sig")
 	sources := c.sources()

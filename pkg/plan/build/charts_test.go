@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/chart"
@@ -229,10 +229,7 @@ func TestPlanCharts(t *testing.T) {
 			if err != nil || string(jsonOf(t, p)) != string(jsonOf(t, again)) {
 				t.Errorf("another plan: %v", err)
 			}
-			read, err := plan.Read(strings.NewReader(string(jsonOf(t, p))))
-			if err != nil || !cmp.Equal(p.Charts, read.Charts) {
-				t.Errorf("read back: %v", err)
-			}
+			reread(t, p)
 		})
 	}
 }
@@ -316,9 +313,7 @@ func TestRebuildChart(t *testing.T) {
 		}
 	}
 	web.archives["https://charts.example.com/stable/web-1.0.0.tgz"] = charttest.Chart("web", "1.0.0", "quay.io/org/other:1")
-	if err := RebuildChart(t.Context(), p.Charts[1], from); !errors.Is(err, errChanged) {
-		t.Errorf("%s: %v", p.Charts[1], err)
-	}
+	fail.Diff(t, errChanged, RebuildChart(t.Context(), p.Charts[1], from), cmpopts.EquateErrors())
 }
 
 // Addresses of an index are absolute, or relative to the repository, which keeps its query.

@@ -90,10 +90,7 @@ func TestConvertedPlan(t *testing.T) {
 	if again, _, err := w.planIn(text, w.sources(), manifest.Docker); err != nil || !bytes.Equal(first, jsonOf(t, again)) {
 		t.Errorf("the second plan differs: %v", err)
 	}
-	read, err := plan.Read(bytes.NewReader(first))
-	if err != nil || !bytes.Equal(first, jsonOf(t, read)) {
-		t.Errorf("the plan is not read: %v", err)
-	}
+	read := reread(t, p)
 	checkMadeAgain(t, w, read)
 	delete(w.blobs, p.Catalogs[0].Digest)
 	if err := RebuildCatalog(t.Context(), p.Catalogs[0], p.Rewritten(), p.Format, w.sources()); err != nil || w.blobs[p.Catalogs[0].Digest] == nil {
@@ -170,15 +167,10 @@ func TestConvertedImagesLoseSignatures(t *testing.T) {
 	fail.On(t, err)
 	fail.Diff(t, []string{}, attached(p))
 	checkDocker(t, w.fixture, p)
-	all := strings.Join(p.Notes, "\n")
-	for _, note := range []string{
-		signedRepo + ":v1 was converted: 2 signatures and other referrers cover only the original " + string(index.Digest) + "; left out: ",
-		"1 signature or other referrer is left out, for which the media types of Docker have no form: " + tagName(signedRepo, kept.Digest, ".sig"),
-	} {
-		if !strings.Contains(all, note) {
-			t.Errorf("no note %q in %s", note, all)
-		}
-	}
+	noted(t, p.Notes,
+		signedRepo+":v1 was converted: 2 signatures and other referrers cover only the original "+string(index.Digest)+"; left out: ",
+		"1 signature or other referrer is left out, for which the media types of Docker have no form: "+tagName(signedRepo, kept.Digest, ".sig"),
+	)
 }
 
 // TestConvertedReleases checks that graph data gets the format, and that a release with other media types, whose

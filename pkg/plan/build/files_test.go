@@ -1,7 +1,6 @@
 package build
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
@@ -85,9 +83,7 @@ func TestPlanFiles(t *testing.T) {
 		{"live.iso", "file+https://example.com/pub/live.iso", 4, false, "live.iso"},
 		{"run.sh", "file+local:tools/run.sh", 10, true, "run.sh"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 	for _, img := range p.Images {
 		if img.Kind != plan.FileImage || img.Repository != "gantry/files" || len(img.Tags) != 2 {
 			t.Errorf("%s %s becomes %s with the tags %v", img.Kind, img.Source, img.Repository, img.Tags)
@@ -97,13 +93,7 @@ func TestPlanFiles(t *testing.T) {
 	if len(p.Blobs) != 4 || !slices.Contains(p.Blobs, plan.Blob{Digest: digest.FromString("disk"), Size: 4}) {
 		t.Errorf("blobs %v", p.Blobs)
 	}
-	var once, twice bytes.Buffer
-	fail.On(t, p.Write(&once))
-	read, err := plan.Read(bytes.NewReader(once.Bytes()))
-	fail.On(t, err)
-	if err := read.Write(&twice); err != nil || once.String() != twice.String() {
-		t.Errorf("written, read and written again: %v\n%s", err, cmp.Diff(once.String(), twice.String()))
-	}
+	read := reread(t, p)
 	for _, name := range []string{"live.iso", "docs/READ ME.txt"} {
 		if e := read.Explain(name); len(e.Images) != 1 || e.Images[0].File != name || !slices.Equal(e.Images[0].Lists, []string{"files"}) {
 			t.Errorf("explaining %s: %+v", name, e)

@@ -23,14 +23,14 @@ func TestGoldenPlans(t *testing.T) {
 		file string
 		plan func() *plan.Plan
 	}{
-		{"packages.json", func() *plan.Plan { return catalogs.plan(chosen) }},
+		{"packages.json", func() *plan.Plan { return catalogs.makePlan(chosen) }},
 		{"lists.json", func() *plan.Plan {
-			return catalogs.plan("  operators: [{catalog: '" + cutIndex + "', dependencies: true, packages: [{name: c}]}, {catalog: 'dir:///a'}]\n" +
+			return catalogs.makePlan("  operators: [{catalog: '" + cutIndex + "', dependencies: true, packages: [{name: c}]}, {catalog: 'dir:///a'}]\n" +
 				"  additionalImages: [{name: 'quay.io/org/b-operand:v1', targetRepo: own/name}, {name: 'quay.io/org/none:v1'}]\n" +
 				"  blockedImages: [{name: 'org/shared'}]\n")
 		}},
 		{"reduced.json", func() *plan.Plan {
-			return catalogs.reduce(catalogs.lose(catalogs.plan(chosen), "quay.io/org/b-operand")).Plan
+			return catalogs.reduce(catalogs.lose(catalogs.makePlan(chosen), "quay.io/org/b-operand")).Plan
 		}},
 		{"rewritten.json", func() *plan.Plan {
 			return smaller.makePlan("  operators: [{catalog: 'dir:///cat', " + onlyAMD + "}]\n")

@@ -127,14 +127,10 @@ func TestKnownAttachments(t *testing.T) {
 			if tc.change != nil {
 				tc.change(w)
 			}
-			if got := w.run(tc.every); got != tc.want {
-				t.Errorf("%d tags were requested, want %d", got, tc.want)
-			}
+			fail.Diff(t, tc.want, w.run(tc.every))
 			second := jsonOf(t, w.last)
 			w.run(true)
-			if stale := !bytes.Equal(second, jsonOf(t, w.last)); stale != tc.stale {
-				t.Errorf("differs from a plan that requests every tag: %t\n%s", stale, second)
-			}
+			fail.Diff(t, tc.stale, !bytes.Equal(second, jsonOf(t, w.last)))
 		})
 	}
 }
@@ -180,9 +176,7 @@ func TestKnownAttachmentsOfSharedPlatforms(t *testing.T) {
 		t.Fatalf("%v", all)
 	}
 	of(p)
-	if n := w.requests["named"]; n != 2 {
-		t.Errorf("%d tags were requested for two images", n)
-	}
+	fail.Diff(t, 2, w.requests["named"])
 	for _, d := range []digest.Digest{w.index.Digest, other.Digest} {
 		w.resign(d, ".sig")
 		moved := w.resign(w.first, ".sig")

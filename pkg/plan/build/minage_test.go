@@ -1,7 +1,6 @@
 package build
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"slices"
@@ -77,16 +76,12 @@ func TestMinAgeOfBundles(t *testing.T) {
 			w.agedCatalog(tc.created...)
 			p, warned, err := w.aged("  operators: [" + strings.Replace(tc.config, "{", "{catalog: dir:///cat, ", 1) + "]\n")
 			fail.On(t, err)
-			if got := bundlesOf(p); got != tc.want {
-				t.Errorf("the plan has %s, want %s", got, tc.want)
-			}
+			fail.Diff(t, tc.want, bundlesOf(p))
 			var young []string
 			for _, y := range p.Catalogs[0].TooYoung {
 				young = append(young, y.Bundle, y.Created)
 			}
-			if got := strings.Join(young, " "); got != tc.young {
-				t.Errorf("too young are %q, want %q", got, tc.young)
-			}
+			fail.Diff(t, tc.young, strings.Join(young, " "))
 			if noted := strings.Contains(strings.Join(p.Notes, "\n"), "minimum age"); noted != (tc.young != "" || name == "unknown age") {
 				t.Errorf("notes: %q", p.Notes)
 			}
@@ -94,15 +89,9 @@ func TestMinAgeOfBundles(t *testing.T) {
 				t.Errorf("warnings: %q", warned)
 			}
 			// The plan can be read, and the catalog built again from it.
-			var text bytes.Buffer
-			fail.On(t, p.Write(&text))
-			again, err := plan.Read(&text)
-			fail.On(t, err)
-			fail.Diff(t, p.Catalogs[0].TooYoung, again.Catalogs[0].TooYoung)
+			again := reread(t, p)
 			if again.Catalogs[0].Built {
-				if err := RebuildCatalog(t.Context(), again.Catalogs[0], nil, "", w.sources()); err != nil {
-					t.Error(err)
-				}
+				fail.On(t, RebuildCatalog(t.Context(), again.Catalogs[0], nil, "", w.sources()))
 			}
 		})
 	}
@@ -132,9 +121,7 @@ func TestMinAgeOfDependencies(t *testing.T) {
 	p, _, err := w.aged("  operators:\n  - {catalog: 'dir:///asks', dependencies: true, packages: [{name: op}]}\n  - {catalog: 'dir:///cat', packages: [{name: dep}]}\n")
 	fail.On(t, err)
 	i := slices.IndexFunc(p.Catalogs, func(c plan.Catalog) bool { return c.Source == "dir:///cat" })
-	if got := p.Catalogs[i].Packages[0].Channels[0].Head; got != "dep.v1.0.0" {
-		t.Errorf("the head is %s", got)
-	}
+	fail.Diff(t, "dep.v1.0.0", p.Catalogs[i].Packages[0].Channels[0].Head)
 }
 
 // TestMinAgeOfImages leaves out tags that rules select, and refuses those that the configuration names.
@@ -159,9 +146,7 @@ func TestMinAgeOfImages(t *testing.T) {
 	if len(p.Missing) != 1 || p.Missing[0].Source != "quay.io/org/app:v2.0.0-rc.1" || p.Missing[0].Message != "it was created on 2026-11-22, and images must be at least 3 days old" {
 		t.Errorf("%+v", p.Missing)
 	}
-	if p.TagRules[0].CreatedBefore != "2026-11-20" {
-		t.Errorf("%+v", p.TagRules)
-	}
+	fail.Diff(t, "2026-11-20", p.TagRules[0].CreatedBefore)
 }
 
 // agedPayloads are images, some of them young.

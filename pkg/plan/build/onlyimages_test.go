@@ -2,7 +2,6 @@ package build
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -13,7 +12,7 @@ import (
 // whose images do not depend on each other.
 func TestOnlyImages(t *testing.T) {
 	w := threePackages(t)
-	p := w.plan(chosen)
+	p := w.makePlan(chosen)
 	before := string(jsonOf(t, p))
 	var picked []plan.Image
 	for _, img := range slices.Backward(p.Images) {
@@ -26,18 +25,14 @@ func TestOnlyImages(t *testing.T) {
 	if len(q.Images) != 2 || len(q.Catalogs) > 0 || q.Totals.Images != 2 || q.Totals.Blobs != len(q.Blobs) || len(q.Blobs) >= len(p.Blobs) {
 		t.Errorf("%+v", q)
 	}
-	if _, err := plan.Read(strings.NewReader(string(jsonOf(t, q)))); err != nil {
-		t.Errorf("reading it back: %v", err)
-	}
+	reread(t, q)
 	c, err := q.Contents()
 	fail.On(t, err)
 	for _, img := range q.Images {
 		if img.Kind == plan.CatalogImage {
 			t.Errorf("%s is still a catalog image", img.Source)
 		}
-		if err := c.Walk(img.Digest, func(*plan.Manifest) error { return nil }, func(plan.Blob) error { return nil }); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, c.Walk(img.Digest, func(*plan.Manifest) error { return nil }, func(plan.Blob) error { return nil }))
 	}
 	if string(jsonOf(t, p)) != before {
 		t.Error("the plan was changed")

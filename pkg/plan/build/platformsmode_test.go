@@ -132,21 +132,14 @@ func TestRewriteIndexes(t *testing.T) {
 	if b.Image != want[0] || !slices.Equal(got, want) {
 		t.Errorf("the catalog names %s and %v, want %v", b.Image, got, want)
 	}
-	all := strings.Join(p.Notes, "\n")
-	for _, note := range []string{"2 images are mirrored with a smaller index", "2 images cannot get a smaller index: "} {
-		if !strings.Contains(all, note) {
-			t.Errorf("no note %q in %s", note, all)
-		}
-	}
+	noted(t, p.Notes, "2 images are mirrored with a smaller index", "2 images cannot get a smaller index: ")
 
 	// The same input gives the same bytes, which can be read, and the content is made again elsewhere.
 	first := jsonOf(t, p)
 	if !bytes.Equal(first, jsonOf(t, w.makePlan(text))) {
 		t.Error("the second plan differs")
 	}
-	if again, err := plan.Read(bytes.NewReader(first)); err != nil || !bytes.Equal(first, jsonOf(t, again)) {
-		t.Errorf("the plan is not read: %v", err)
-	}
+	reread(t, p)
 	delete(w.blobs, small.Digest)
 	delete(w.blobs, p.Catalogs[0].Digest)
 	if err := RebuildIndex(t.Context(), p, &small, w.sources()); err != nil || w.blobs[small.Digest] == nil {
@@ -193,9 +186,7 @@ func TestRewriteNestedIndexes(t *testing.T) {
 	if len(children) != 3 || children[0] != root.Digest || children[2] != attested.Digest || !slices.Equal(w.childrenOf(children[1]), []digest.Digest{amd.Digest}) {
 		t.Errorf("the index has %v", children)
 	}
-	if err := RebuildIndex(t.Context(), p, &img, w.sources()); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, RebuildIndex(t.Context(), p, &img, w.sources()))
 	// Nothing is left out of these, so nothing is rewritten.
 	if whole := imageOf(t, p, "quay.io/org/whole:v1"); whole.RewrittenFrom != "" || whole.NotRewritten != "" {
 		t.Errorf("%+v", whole)
@@ -265,7 +256,5 @@ func TestRewrittenIndexesLoseSignatures(t *testing.T) {
 		!strings.Contains(p.Notes[i], tagName(signedRepo, index.Digest, ".sig")) || !strings.Contains(p.Notes[i], string(bundle.Digest)) {
 		t.Errorf("notes: %q", p.Notes)
 	}
-	if n := w.requests["pages"]; n != 1 {
-		t.Errorf("%d pages of tags were requested", n)
-	}
+	fail.Diff(t, 1, w.requests["pages"])
 }

@@ -1,10 +1,8 @@
 package build
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -12,45 +10,18 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
-// cached is a fixture that finds the images it built by digest alone, like the cache of a workspace.
-type cached struct {
-	*fixture
-	built map[digest.Digest]bool
-}
-
-func (c *cached) Write(ctx context.Context, mediaType string, write func(io.Writer) error) (ocispec.Descriptor, error) {
-	desc, err := c.fixture.Write(ctx, mediaType, write)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.built[desc.Digest] = true
-	return desc, err
-}
-
-func (c *cached) Manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
-	c.mu.Lock()
-	built, raw, kind := c.built[d], c.blobs[d], c.types[d]
-	c.mu.Unlock()
-	if built {
-		return ocispec.Descriptor{MediaType: kind, Digest: d, Size: int64(len(raw))}, raw, nil
-	}
-	return c.fixture.Manifest(ctx, source, d)
-}
-
-func (c *cached) sources() Sources { return Sources{Images: c, Files: c, Store: c} }
-
 const cutIndex = "quay.io/cat/index:v1"
 
 // threePackages is a fixture with a catalog image of three packages: "a" and "b" share an image, and
 // "c" depends on "b".
-func threePackages(t *testing.T) *cached {
-	w := &cached{fixture: newFixture(t), built: map[digest.Digest]bool{}}
+func threePackages(t *testing.T) *fixture {
+	w := newFixture(t)
 	shared := w.push("quay.io/org/shared", w.image("base", "shared"))
 	w.push("quay.io/org/b-operand:v1", w.image("base", "b operand"))
 	w.catalog("/a", "a", map[string]any{"image": w.push("quay.io/org/a", w.image("a")), "relatedImages": related(shared)})
@@ -65,38 +36,25 @@ func threePackages(t *testing.T) *cached {
 	text = strings.Replace(text, `"properties":[{"type":"olm.package","value":{"packageName":"c"`,
 		`"properties":[{"type":"olm.package.required","value":{"packageName":"b","versionRange":">=1.0.0"}},{"type":"olm.package","value":{"packageName":"c"`, 1)
 	w.files["/all"] = fstest.MapFS{"catalog.json": {Data: []byte(text)}}
-	whole := w.plan("  operators: [{catalog: 'dir:///all', full: true}]\n")
+	whole := w.makePlan("  operators: [{catalog: 'dir:///all', full: true}]\n")
 	w.push(cutIndex, ocispec.Descriptor{Digest: whole.Catalogs[0].Digest})
 	return w
 }
 
-func (c *cached) plan(stanza string) *plan.Plan {
-	c.t.Helper()
-	p, err := Plan(c.t.Context(), parseConfig(c.t, stanza), "imageset", c.sources(), Options{})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return p
-}
-
-func (c *cached) reduce(p *plan.Plan) *plan.Reduced {
+func (c *fixture) reduce(p *plan.Plan) *plan.Reduced {
 	c.t.Helper()
 	r, err := Reduce(c.t.Context(), p, c.sources())
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	fail.On(c.t, err)
 	return r
 }
 
 // lose returns the plan without the image from that source.
-func (c *cached) lose(p *plan.Plan, source string) *plan.Plan {
+func (c *fixture) lose(p *plan.Plan, source string) *plan.Plan {
 	c.t.Helper()
 	for _, img := range p.Images {
 		if strings.HasPrefix(img.Source, source) {
 			q, err := p.Without([]plan.FailedImage{{Source: img.Source, Repository: img.Repository, Err: errors.New("unavailable")}})
-			if err != nil {
-				c.t.Fatal(err)
-			}
+			fail.On(c.t, err)
 			return q
 		}
 	}
@@ -113,32 +71,22 @@ func TestReduce(t *testing.T) {
 	for name, stanza := range map[string]string{"chosen": chosen, "as it is": asItIs} {
 		t.Run(name, func(t *testing.T) {
 			w := threePackages(t)
-			p := w.plan(stanza)
+			p := w.makePlan(stanza)
 			r := w.reduce(w.lose(p, "quay.io/org/b-operand:v1"))
 			got := r.Plan
 			if diff := cmp.Diff([]string{cutIndex}, r.Catalogs); diff != "" || len(r.NotReduced) > 0 {
 				t.Fatalf("rebuilt: %s; not rebuilt: %v", diff, r.NotReduced)
 			}
-			want := w.plan(strings.Replace(chosen, "{name: b}, ", "", 1))
-			if diff := cmp.Diff(names(want), names(got)); diff != "" {
-				t.Errorf("images: %s", diff)
-			}
+			want := w.makePlan(strings.Replace(chosen, "{name: b}, ", "", 1))
+			fail.Diff(t, names(want), names(got))
 			c := got.Catalogs[0]
 			if c.Digest != want.Catalogs[0].Digest || !c.Built || c.Digest == p.Catalogs[0].Digest {
 				t.Errorf("the catalog is %s, want the digest without b in the configuration: %s", c.Digest, want.Catalogs[0].Digest)
 			}
-			if diff := cmp.Diff(want.Manifests, got.Manifests); diff != "" {
-				t.Errorf("manifests: %s", diff)
-			}
-			if diff := cmp.Diff(want.Blobs, got.Blobs); diff != "" {
-				t.Errorf("blobs: %s", diff)
-			}
-			if diff := cmp.Diff([]plan.Excluded{{Package: "b", Images: []string{"quay.io/org/b-operand:v1"}}}, c.Excluded); diff != "" {
-				t.Errorf("excluded: %s", diff)
-			}
-			if len(got.Missing) != 0 {
-				t.Errorf("missing: %+v", got.Missing)
-			}
+			fail.Diff(t, want.Manifests, got.Manifests)
+			fail.Diff(t, want.Blobs, got.Blobs)
+			fail.Diff(t, []plan.Excluded{{Package: "b", Images: []string{"quay.io/org/b-operand:v1"}}}, c.Excluded)
+			fail.Diff(t, 0, len(got.Missing))
 			if c.Packages[0].Name != "a" || c.Packages[1].Name != "c" || len(c.Packages) != 2 {
 				t.Errorf("packages: %+v", c.Packages)
 			}
@@ -147,11 +95,7 @@ func TestReduce(t *testing.T) {
 					t.Errorf("%s is there because of b: %v", img.Source, img.Reasons)
 				}
 			}
-			for _, words := range []string{"package b is excluded: 1 image is missing: quay.io/org/b-operand:v1", `c.v1.0.0" of ` + cutIndex} {
-				if !slices.ContainsFunc(got.Notes, func(n string) bool { return strings.Contains(n, words) }) {
-					t.Errorf("no note says %q: %q", words, got.Notes)
-				}
-			}
+			noted(t, got.Notes, "package b is excluded: 1 image is missing: quay.io/org/b-operand:v1", `c.v1.0.0" of `+cutIndex)
 		})
 	}
 }
@@ -160,17 +104,10 @@ func TestReduce(t *testing.T) {
 // same effect as images that fail later.
 func TestReduceOfMissingImages(t *testing.T) {
 	w := threePackages(t)
-	want := w.reduce(w.lose(w.plan(chosen), "quay.io/org/b-operand:v1")).Plan
+	want := w.reduce(w.lose(w.makePlan(chosen), "quay.io/org/b-operand:v1")).Plan
 	delete(w.tags, "quay.io/org/b-operand:v1")
-	got := w.reduce(w.plan(chosen)).Plan
-	fail.Diff(t, mustJSON(t, want), mustJSON(t, got))
-}
-
-func mustJSON(t *testing.T, p *plan.Plan) string {
-	t.Helper()
-	var text strings.Builder
-	fail.On(t, p.Write(&text))
-	return text.String()
+	got := w.reduce(w.makePlan(chosen)).Plan
+	fail.Diff(t, string(jsonOf(t, want)), string(jsonOf(t, got)))
 }
 
 // TestReducedPlan checks that a reduced plan can be read back, rebuilt in another workspace and
@@ -179,17 +116,13 @@ func TestReducedPlan(t *testing.T) {
 	for name, stanza := range map[string]string{"chosen": chosen, "as it is": asItIs, "a folder": "  operators: [{catalog: 'dir:///all', full: true}]\n"} {
 		t.Run(name, func(t *testing.T) {
 			w := threePackages(t)
-			text := mustJSON(t, w.reduce(w.lose(w.plan(stanza), "quay.io/org/b-operand:v1")).Plan)
-			p, err := plan.Read(strings.NewReader(text))
-			fail.On(t, err)
+			p := reread(t, w.reduce(w.lose(w.makePlan(stanza), "quay.io/org/b-operand:v1")).Plan)
 			for d := range maps.Clone(w.built) {
-				if d != digest.Digest(strings.SplitN(w.push(cutIndex, ocispec.Descriptor{Digest: w.tags[cutIndex]}), "@", 2)[1]) {
+				if d != w.tags[cutIndex] {
 					delete(w.built, d)
 				}
 			}
-			if err := RebuildCatalog(t.Context(), p.Catalogs[0], nil, "", w.sources()); err != nil {
-				t.Errorf("building the catalog again: %v", err)
-			}
+			fail.On(t, RebuildCatalog(t.Context(), p.Catalogs[0], nil, "", w.sources()))
 			if !w.built[p.Catalogs[0].Digest] {
 				t.Error("the image was not built")
 			}
@@ -199,9 +132,7 @@ func TestReducedPlan(t *testing.T) {
 			for _, pkg := range s.Catalogs[0].Result.Catalog.Packages {
 				kept = append(kept, pkg.Name)
 			}
-			if diff := cmp.Diff([]string{"a", "c"}, kept); diff != "" {
-				t.Errorf("Reselect: %s", diff)
-			}
+			fail.Diff(t, []string{"a", "c"}, kept)
 			// Reduce the plan once more; after that there is nothing left to exclude.
 			less := w.reduce(w.lose(p, "quay.io/org/c@")).Plan
 			if c := less.Catalogs[0]; len(c.Excluded) != 2 || len(c.Packages) != 1 {
@@ -210,16 +141,14 @@ func TestReducedPlan(t *testing.T) {
 			if again := w.reduce(less); again.Plan != less || len(again.Catalogs) != 0 {
 				t.Error("a plan without missing images was reduced")
 			}
-			if err := RebuildCatalog(t.Context(), less.Catalogs[0], nil, "", w.sources()); err != nil {
-				t.Errorf("building the smaller catalog again: %v", err)
-			}
+			fail.On(t, RebuildCatalog(t.Context(), less.Catalogs[0], nil, "", w.sources()))
 		})
 	}
 }
 
 func TestReduceNotPossible(t *testing.T) {
 	w := threePackages(t)
-	p := w.plan(chosen)
+	p := w.makePlan(chosen)
 	t.Run("nothing is left", func(t *testing.T) {
 		lost := w.lose(w.lose(p, "quay.io/org/shared"), "quay.io/org/c@")
 		r := w.reduce(lost)
@@ -229,7 +158,7 @@ func TestReduceNotPossible(t *testing.T) {
 	})
 	t.Run("it cannot be read", func(t *testing.T) {
 		lost := w.lose(p, "quay.io/org/b-operand:v1")
-		broken := &cached{fixture: newFixture(t), built: map[digest.Digest]bool{}}
+		broken := newFixture(t)
 		r, err := Reduce(t.Context(), lost, broken.sources())
 		if err != nil || r.Plan != lost || !strings.Contains(r.NotReduced[cutIndex], "cannot be read") {
 			t.Errorf("%+v, %v", r, err)
@@ -249,12 +178,12 @@ func TestReduceNotPossible(t *testing.T) {
 // and that one that only the configuration lists affects no catalog.
 func TestReduceKeepsListedImages(t *testing.T) {
 	w := threePackages(t)
-	p := w.plan(chosen + "  additionalImages: [{name: 'quay.io/org/b-operand:v1'}]\n")
+	p := w.makePlan(chosen + "  additionalImages: [{name: 'quay.io/org/b-operand:v1'}]\n")
 	r := w.reduce(w.lose(p, "quay.io/org/b-operand:v1"))
 	if len(r.Plan.Missing) != 1 || len(r.Plan.Missing[0].Reasons) != 1 || r.Plan.Missing[0].Reasons[0].List != "additionalImages" {
 		t.Errorf("missing: %+v", r.Plan.Missing)
 	}
-	p = w.plan(asItIs + "  additionalImages: [{name: 'quay.io/org/b-operand:v1', targetRepo: extra/image}]\n")
+	p = w.makePlan(asItIs + "  additionalImages: [{name: 'quay.io/org/b-operand:v1', targetRepo: extra/image}]\n")
 	for _, img := range p.Images {
 		if img.Repository == "extra/image" {
 			lost, err := p.Without([]plan.FailedImage{{Source: img.Source, Repository: img.Repository, Err: errors.New("gone")}})
@@ -269,7 +198,7 @@ func TestReduceKeepsListedImages(t *testing.T) {
 // TestReduceOneOfTwoCatalogs checks that two catalogs from the same source are reduced separately.
 func TestReduceOneOfTwoCatalogs(t *testing.T) {
 	w := threePackages(t)
-	p := w.plan("  operators:\n  - {catalog: '" + cutIndex + "', targetTag: left, packages: [{name: a}, {name: b}]}\n" +
+	p := w.makePlan("  operators:\n  - {catalog: '" + cutIndex + "', targetTag: left, packages: [{name: a}, {name: b}]}\n" +
 		"  - {catalog: '" + cutIndex + "', targetTag: right, packages: [{name: a}]}\n")
 	r := w.reduce(w.lose(p, "quay.io/org/b-operand:v1"))
 	fail.Diff(t, []string{cutIndex + " as :left"}, r.Catalogs)
@@ -281,8 +210,8 @@ func TestReduceOneOfTwoCatalogs(t *testing.T) {
 
 func TestWithoutCatalogImage(t *testing.T) {
 	w := threePackages(t)
-	p := w.plan(chosen)
-	before := mustJSON(t, p)
+	p := w.makePlan(chosen)
+	before := string(jsonOf(t, p))
 	q := w.lose(p, cutIndex)
 	if len(q.Catalogs) != 0 || len(q.Images) != len(p.Images)-1 || q.Missing[0].Kind != plan.CatalogImage {
 		t.Errorf("%+v", q)
@@ -290,12 +219,10 @@ func TestWithoutCatalogImage(t *testing.T) {
 	if r := w.reduce(q); r.Plan != q {
 		t.Error("a plan with nothing to reduce was reduced")
 	}
-	if text := mustJSON(t, p); text != before {
+	if text := string(jsonOf(t, p)); text != before {
 		t.Error("the plan was changed")
 	}
-	if _, err := plan.Read(bytes.NewReader([]byte(mustJSON(t, q)))); err != nil {
-		t.Error(err)
-	}
+	reread(t, q)
 }
 
 // TestReduceIgnoresWithheldCatalogs checks that a package of a withheld catalog does not count as
@@ -303,9 +230,9 @@ func TestWithoutCatalogImage(t *testing.T) {
 func TestReduceIgnoresWithheldCatalogs(t *testing.T) {
 	w := threePackages(t)
 	const other = "quay.io/cat/other:v1"
-	only := w.plan("  operators: [{catalog: 'dir:///b', full: true}]\n")
+	only := w.makePlan("  operators: [{catalog: 'dir:///b', full: true}]\n")
 	w.push(other, ocispec.Descriptor{Digest: only.Catalogs[0].Digest})
-	p := w.plan("  operators: [{catalog: '" + cutIndex + "', packages: [{name: a}, {name: c}]}, {catalog: '" + other + "', full: true}]\n")
+	p := w.makePlan("  operators: [{catalog: '" + cutIndex + "', packages: [{name: a}, {name: c}]}, {catalog: '" + other + "', full: true}]\n")
 	for _, tc := range []struct {
 		lost string
 		kept []string // catalogs

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestBoundsNeedNotBeReleases checks that a bound that the channel does not have limits the range, too.
@@ -22,10 +24,7 @@ func TestBoundsNeedNotBeReleases(t *testing.T) {
 		"minVersion: v4.20.1, maxVersion: \"4.20.1\"": {"4.20.1", ""},
 	} {
 		c, err := chooseFrom(t, testServices(t), "    channels: [{name: stable-4.20, "+entry+"}]\n")
-		if err != nil {
-			t.Errorf("%s: %v", entry, err)
-			continue
-		}
+		fail.On(t, err)
 		if got := versionsOf(c); got != want.releases {
 			t.Errorf("%s: selected %s, want %s", entry, got, want.releases)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -29,34 +30,6 @@ const everything = `  platform:
     - {name: fast-4.20, minVersion: 4.20.1}
   operators: [{catalog: dir:///cat}]
 `
-
-// TestReleasePlansAreDeterministic checks that the same input gives the same bytes, and that they
-// read back equal.
-func TestReleasePlansAreDeterministic(t *testing.T) {
-	t.Parallel()
-	w := newReleaseFixture(t, releasetest.Small())
-	w.catalog("/cat", "op", map[string]any{"image": w.fixture.push("quay.io/org/op", w.fixture.image("b"))})
-	var first []byte
-	for range 3 {
-		p, err := w.make(everything)
-		fail.On(t, err)
-		text := jsonOf(t, p)
-		if first == nil {
-			first = text
-		}
-		if !bytes.Equal(first, text) {
-			t.Fatal(cmp.Diff(string(first), string(text)))
-		}
-	}
-	p, err := plan.Read(bytes.NewReader(first))
-	fail.On(t, err)
-	if again := jsonOf(t, p); !bytes.Equal(first, again) {
-		t.Error(cmp.Diff(string(first), string(again)))
-	}
-	if len(p.Releases) != 4 || len(p.Updates) != 2 || p.GraphData == nil || len(p.UpdateGraphs) != 2 || len(p.Catalogs) != 1 {
-		t.Errorf("%d releases, %d updates, %d graphs", len(p.Releases), len(p.Updates), len(p.UpdateGraphs))
-	}
-}
 
 // TestAlteredReleasePlans checks that plans with changed releases are refused.
 func TestAlteredReleasePlans(t *testing.T) {
@@ -158,9 +131,7 @@ func TestBlockersOfMinorUpdates(t *testing.T) {
 	}
 	fail.Diff(t, want, got)
 	const note = "operator opold of catalog dir:///old keeps clusters from 4.20: no bundle of it that is mirrored goes beyond OpenShift 4.19 (op.v1.1.0)"
-	if !slices.Contains(p.Notes, note) {
-		t.Errorf("notes: %q", p.Notes)
-	}
+	noted(t, p.Notes, note)
 }
 
 // TestBlockedComponents checks that a release with a blocked component stays publishable, with a
@@ -184,10 +155,8 @@ func TestBlockedComponents(t *testing.T) {
 	}
 	const want = "release 4.20.1-x86_64 is mirrored without images that blockedImages matches: ovn-kubernetes, ovn-kubernetes-microshift; " +
 		"clusters that need them cannot be installed with it or updated to it"
-	if !slices.Contains(p.Notes, want) {
-		t.Errorf("notes: %q", p.Notes)
-	}
-	if tags := tagsOf(p, plan.SignatureImage); slices.Contains(slices.Concat(slices.Collect(valuesOf(tags))...), releasetest.SignatureTag(made.Images["ovn-kubernetes"])) {
+	noted(t, p.Notes, want)
+	if tags := tagsOf(p, plan.SignatureImage); slices.Contains(slices.Concat(slices.Collect(maps.Values(tags))...), releasetest.SignatureTag(made.Images["ovn-kubernetes"])) {
 		t.Error("the signatures of the blocked image are in the plan")
 	}
 	p = block("openshift/graph-image")
@@ -197,16 +166,6 @@ func TestBlockedComponents(t *testing.T) {
 	_, err := w.make("  platform: {release: '" + made.Reference() + "'}\n  blockedImages: [{name: ocp-release}]\n")
 	if err == nil || !strings.Contains(err.Error(), "is blocked by blockedImages (ocp-release)") {
 		t.Error(err)
-	}
-}
-
-func valuesOf[K comparable, V any](m map[K]V) func(func(V) bool) {
-	return func(yield func(V) bool) {
-		for _, v := range m {
-			if !yield(v) {
-				return
-			}
-		}
 	}
 }
 

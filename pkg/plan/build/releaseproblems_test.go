@@ -45,9 +45,7 @@ func TestGraphDataWithoutTheChannel(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, notes)
 		}
 	}
-	if strings.Count(notes, "the graph data does not have") != 2 {
-		t.Errorf("too many notes:\n%s", notes)
-	}
+	fail.Diff(t, 2, strings.Count(notes, "the graph data does not have"))
 }
 
 // TestUnavailablePayloads checks that an error about an unavailable payload names the version, not

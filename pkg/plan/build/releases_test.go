@@ -55,9 +55,7 @@ func TestBootImages(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
 		}
-		if got := strings.Join(p.Notes, "\n"); got != tc.note {
-			t.Errorf("%s: notes %q, want %q", tc.name, got, tc.note)
-		}
+		fail.Diff(t, tc.note, strings.Join(p.Notes, "\n"))
 	}
 }
 
@@ -163,9 +161,7 @@ func TestMissingComponents(t *testing.T) {
 	if !ok || whole != (plan.Publishable{Release: "4.20.2-x86_64"}) || m.Reasons[0].Name != "rhel-coreos" || len(m.Reasons) != 1 || m.Err() == nil {
 		t.Errorf("missing: %+v", m)
 	}
-	if releaseNames(p) != "4.20.1-x86_64 4.20.2-x86_64" {
-		t.Errorf("releases: %s", releaseNames(p))
-	}
+	fail.Diff(t, "4.20.1-x86_64 4.20.2-x86_64", releaseNames(p))
 }
 
 // TestPayloadMismatch checks that the payload must match what the update graph says about it.

@@ -54,9 +54,7 @@ func TestRequiredSignatures(t *testing.T) {
 	// In a payload for all architectures, the images need signatures and the indexes do not.
 	p = w.platform("    architectures: [multi]\n    channels: [{name: fast-4.21}]\n")
 	made = w.Payload("4.21.0-multi")
-	if len(p.Missing) != 4 {
-		t.Errorf("missing: %+v", p.Missing)
-	}
+	fail.Diff(t, 4, len(p.Missing))
 	for _, m := range p.Missing {
 		if m.Kind != plan.SignatureImage || m.Reasons[0].Name != "machine-config-operator" || strings.Contains(m.Source, made.Images["machine-config-operator"].Encoded()) {
 			t.Errorf("missing: %+v", m)
@@ -137,9 +135,7 @@ func TestUnsupportedPolicies(t *testing.T) {
 		t.Errorf("missing %+v, signatures %v", p.Missing, tagsOf(p, plan.SignatureImage))
 	}
 	want := "release 4.21.0-x86_64: signatures of images are copied, but not verified: reading the policy of signatures openshift: "
-	if !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.HasPrefix(n, want) }) {
-		t.Errorf("notes: %q", p.Notes)
-	}
+	noted(t, p.Notes, want)
 }
 
 // TestUnsignedPayloads checks that nothing of an unsigned payload is read.

@@ -5,20 +5,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/plan/deletion"
 )
 
 // remove removes the bundles of a package from a plan with the catalog of threePackages.
-func (c *cached) remove(p *plan.Plan, packages ...string) *Removed {
+func (c *fixture) remove(p *plan.Plan, packages ...string) *Removed {
 	c.t.Helper()
 	choice := deletion.Listed(p, func(img *plan.Image) bool {
 		return slices.ContainsFunc(img.Reasons, func(r plan.Reason) bool { return slices.Contains(packages, r.Package) })
 	})
 	r, err := Remove(c.t.Context(), p, choice, c.sources())
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	fail.On(c.t, err)
 	return r
 }
 
@@ -30,7 +29,7 @@ func TestRemove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := threePackages(t)
-			p := w.plan(stanza)
+			p := w.makePlan(stanza)
 			before := p.Catalogs[0].Digest
 			r := w.remove(p, "b")
 			at := r.Plan.Catalogs[0]
@@ -52,9 +51,7 @@ func TestRemove(t *testing.T) {
 			if !slices.ContainsFunc(r.Plan.Images, func(img plan.Image) bool { return strings.HasPrefix(img.Source, "quay.io/org/shared") }) {
 				t.Error("the image of another package is gone")
 			}
-			if !slices.ContainsFunc(r.Plan.Notes, func(note string) bool { return strings.Contains(note, "the package that provides it") }) {
-				t.Errorf("no note about the requirement of c: %q", r.Plan.Notes)
-			}
+			noted(t, r.Plan.Notes, "the package that provides it")
 			if p.Catalogs[0].Digest != before || len(p.Catalogs[0].Packages) != 3 {
 				t.Error("the plan was changed")
 			}

@@ -15,7 +15,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/fail"
-	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
 // need adds a dependency on a package to the last bundle of a dir:// catalog.
@@ -71,26 +70,20 @@ func TestInstalledDependency(t *testing.T) {
 	runs := installed.Operator{Package: "dep", Bundle: "dep.v1.0.0"}
 	p, err := Plan(t.Context(), parseConfig(t, needyText), "imageset", w.sources(), Options{Installed: []installed.Operator{runs}})
 	fail.On(t, err)
-	text := jsonOf(t, p)
-	if p, err = plan.Read(bytes.NewReader(text)); err != nil {
-		t.Fatal(err)
-	}
+	p = reread(t, p)
 	for _, c := range p.Catalogs {
 		if err := RebuildCatalog(t.Context(), c, nil, "", w.sources()); err != nil {
 			t.Errorf("building %s again: %v", c.Source, err)
 		}
 	}
-	if _, err := Reselect(t.Context(), p, w.sources(), Options{}); err != nil {
-		t.Error(err)
-	}
+	_, err = Reselect(t.Context(), p, w.sources(), Options{})
+	fail.On(t, err)
 	kept := map[string]string{}
 	for _, b := range p.Catalogs[1].Packages[0].Channels[0].Bundles {
 		kept[b.Name] = b.Reason
 	}
 	want := map[string]string{"dep.v1.0.0": "installed", "dep.v1.1.0": "installed", "dep.v1.2.0": "dependency"}
-	if diff := cmp.Diff(want, kept); diff != "" {
-		t.Errorf("kept: %s", diff)
-	}
+	fail.Diff(t, want, kept)
 	for _, note := range p.Notes {
 		if strings.Contains(note, "not mirrored") {
 			t.Errorf("note: %s", note)
@@ -103,11 +96,7 @@ func TestInstalledWithoutCatalogIsNoted(t *testing.T) {
 	runs := installed.Operator{Package: "gone", Bundle: "gone.v1.0.0"}
 	s, err := Select(t.Context(), parseConfig(t, needyText), w.sources(), Options{Installed: []installed.Operator{runs}})
 	fail.On(t, err)
-	if !slices.ContainsFunc(s.Notes, func(note string) bool {
-		return strings.Contains(note, "gone belongs to a package that is not mirrored")
-	}) {
-		t.Errorf("notes: %q", s.Notes)
-	}
+	noted(t, s.Notes, "gone belongs to a package that is not mirrored")
 }
 
 // TestSelectMatchesPlan checks that Select and Reselect select the same packages as Plan.
@@ -187,9 +176,7 @@ func TestSelectOnly(t *testing.T) {
 			}
 		}
 		if pkg == "dep" {
-			if diff := cmp.Diff(p.Catalogs[0].Packages[:1], s.Catalogs[0].Catalog.Packages); diff != "" {
-				t.Errorf("kept: %s", diff)
-			}
+			fail.Diff(t, p.Catalogs[0].Packages[:1], s.Catalogs[0].Catalog.Packages)
 		}
 	}
 }

@@ -167,6 +167,26 @@ func jsonOf(t *testing.T, p *plan.Plan) []byte {
 	return b.Bytes()
 }
 
+// noted checks that notes contain these words.
+func noted(t *testing.T, notes []string, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		if !strings.Contains(strings.Join(notes, "\n"), word) {
+			t.Errorf("%q is not in %q", word, notes)
+		}
+	}
+}
+
+// reread checks that a plan can be written and read, and returns what was read.
+func reread(t *testing.T, p *plan.Plan) *plan.Plan {
+	t.Helper()
+	text := jsonOf(t, p)
+	again, err := plan.Read(bytes.NewReader(text))
+	fail.On(t, err)
+	fail.Diff(t, string(text), string(jsonOf(t, again)))
+	return again
+}
+
 func (w *fixture) sources() Sources { return Sources{Images: w, Files: w, Store: w} }
 
 // catalog makes a dir:// catalog of one package. Each bundle replaces the previous one.

@@ -112,12 +112,7 @@ func TestTagRules(t *testing.T) {
 		if got := p.TagRules; len(got) != 1 || got[0].Selected != len(tags) || got[0].Repository != "quay.io/org/app" {
 			t.Errorf("%s: %+v", rule, got)
 		}
-		again, err := plan.Read(strings.NewReader(string(jsonOf(t, p))))
-		if err != nil {
-			t.Errorf("%s: %v", rule, err)
-		} else if diff := cmp.Diff(string(jsonOf(t, p)), string(jsonOf(t, again))); diff != "" {
-			t.Errorf("%s: read back: %s", rule, diff)
-		}
+		reread(t, p)
 	}
 }
 

@@ -40,23 +40,20 @@ func csvOf(name, manager string, variables map[string]string, mustGather string)
 
 // bundleImage makes the image of a bundle with this ClusterServiceVersion.
 func (w *fixture) bundleImage(pkg, csv string) ocispec.Descriptor {
+	labels := map[string]string{}
+	for name, value := range map[string]string{"mediatype": "registry+v1", "manifests": "manifests/", "metadata": "metadata/", "package": pkg, "channels": "stable"} {
+		labels["operators.operatorframework.io.bundle."+name+".v1"] = value
+	}
+	annotations, err := json.Marshal(map[string]any{"annotations": labels})
+	fail.On(w.t, err)
 	var layer bytes.Buffer
 	t := tar.NewWriter(&layer)
-	for name, text := range map[string]string{
-		"manifests/csv.json": csv,
-		"metadata/annotations.yaml": "annotations:\n  operators.operatorframework.io.bundle.mediatype.v1: registry+v1\n  operators.operatorframework.io.bundle.manifests.v1: manifests/\n" +
-			"  operators.operatorframework.io.bundle.metadata.v1: metadata/\n  operators.operatorframework.io.bundle.package.v1: " + pkg + "\n  operators.operatorframework.io.bundle.channels.v1: stable\n",
-	} {
+	for name, text := range map[string]string{"manifests/csv.json": csv, "metadata/annotations.yaml": string(annotations)} {
 		fail.On(w.t, t.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(text)), Typeflag: tar.TypeReg}))
-		if _, err := t.Write([]byte(text)); err != nil {
-			w.t.Fatal(err)
-		}
+		_, err := t.Write([]byte(text))
+		fail.On(w.t, err)
 	}
 	fail.On(w.t, t.Close())
-	labels := map[string]string{
-		"operators.operatorframework.io.bundle.mediatype.v1": "registry+v1", "operators.operatorframework.io.bundle.manifests.v1": "manifests/",
-		"operators.operatorframework.io.bundle.metadata.v1": "metadata/", "operators.operatorframework.io.bundle.package.v1": pkg, "operators.operatorframework.io.bundle.channels.v1": "stable",
-	}
 	config := w.json(ocispec.MediaTypeImageConfig, map[string]any{
 		"os": "linux", "architecture": "amd64", "config": map[string]any{"Labels": labels},
 		"rootfs": map[string]any{"type": "layers", "diff_ids": []digest.Digest{digest.FromBytes(layer.Bytes())}},
@@ -117,18 +114,11 @@ func TestUnlistedImagesAreReported(t *testing.T) {
 	want := wantUnlisted(operand, listed, false)
 	want[2].Mirrored = true // by the list
 	fail.Diff(t, want, p.Catalogs[0].Unlisted)
-	for _, note := range []string{
+	noted(t, p.Notes,
 		"dir:///cat: 1 bundle uses 3 images that relatedImages does not list and that the plan does not have; relatedImages: complete adds them",
 		`bundle op.v1.0.0: variable RELATED_IMAGE_BAD of container manager in deployment op names "${IMAGE}", which is not the reference of an image`,
-	} {
-		if !slices.Contains(p.Notes, note) {
-			t.Errorf("no note %q in %q", note, p.Notes)
-		}
-	}
-	again, err := plan.Read(bytes.NewReader(jsonOf(t, p)))
-	if err != nil || !bytes.Equal(jsonOf(t, p), jsonOf(t, again)) {
-		t.Errorf("read back: %v", err)
-	}
+	)
+	reread(t, p)
 }
 
 func TestUnlistedImagesAreMirrored(t *testing.T) {
@@ -142,9 +132,7 @@ func TestUnlistedImagesAreMirrored(t *testing.T) {
 				p := w.makePlan("  operators:\n  - catalog: dir:///cat\n")
 				fail.Diff(t, wantUnlisted(operand, listed, false)[:1], p.Catalogs[0].Unlisted)
 				const unknown = "dir:///cat: whether 1 bundle lists all images in relatedImages is unknown, because the catalog does not have the deployments; relatedImages: complete reads the bundles"
-				if !slices.Contains(p.Notes, unknown) {
-					t.Errorf("notes: %q", p.Notes)
-				}
+				noted(t, p.Notes, unknown)
 			}
 			p := w.makePlan("  operators:\n  - catalog: dir:///cat\n    relatedImages: complete\n")
 			fail.Diff(t, wantUnlisted(operand, listed, true), p.Catalogs[0].Unlisted)
@@ -153,9 +141,7 @@ func TestUnlistedImagesAreMirrored(t *testing.T) {
 				t.Errorf("explained: %+v", found)
 			}
 			// The catalog is built again from the plan without reading bundles.
-			if err := RebuildCatalog(t.Context(), p.Catalogs[0], nil, "", w.sources()); err != nil {
-				t.Error(err)
-			}
+			fail.On(t, RebuildCatalog(t.Context(), p.Catalogs[0], nil, "", w.sources()))
 		})
 	}
 }
@@ -165,9 +151,5 @@ func TestUnlistedImagesOfBundlesThatCannotBeRead(t *testing.T) {
 	w := newFixture(t)
 	w.catalog("/cat", "op", map[string]any{"image": w.push("quay.io/org/op-bundle", w.image("no bundle")), "relatedImages": related()})
 	p := w.makePlan("  operators:\n  - catalog: dir:///cat\n    relatedImages: complete\n")
-	if !slices.ContainsFunc(p.Notes, func(n string) bool {
-		return strings.HasPrefix(n, "dir:///cat: the images that bundle op.v1.0.0 uses are unknown: ")
-	}) {
-		t.Errorf("notes: %q", p.Notes)
-	}
+	noted(t, p.Notes, "dir:///cat: the images that bundle op.v1.0.0 uses are unknown: ")
 }

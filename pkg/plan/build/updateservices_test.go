@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/blang/semver/v4"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -106,6 +109,26 @@ func versionsOf(c *releaseSelection) string {
 		all = append(all, r.name())
 	}
 	return strings.ReplaceAll(strings.Join(all, " "), "-x86_64", "")
+}
+
+// selects checks which releases, and paths of several releases, a stanza selects. If it fails, it returns nil.
+func selects(t *testing.T, name string, s ReleaseSource, stanza, fails, want string, paths []string, clusters ...Cluster) *releaseSelection {
+	t.Helper()
+	c, err := chooseFrom(t, s, stanza, clusters...)
+	if fails != "" || err != nil {
+		if err == nil || fails == "" || !strings.Contains(err.Error(), fails) {
+			t.Errorf("%s: %v", name, err)
+		}
+		return nil
+	}
+	if got := versionsOf(c); got != want {
+		t.Errorf("%s: selected %s, want %s", name, got, want)
+	}
+	got := slices.DeleteFunc(pathsOf(c), func(s string) bool { return !strings.Contains(s, " ") })
+	if diff := cmp.Diff(paths, got, cmpopts.SortSlices(strings.Compare), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s: paths %s", name, diff)
+	}
+	return c
 }
 
 // pathsOf returns the update paths, such as "4.18.1 4.19.1? 4.20.0!". "?" marks an update with a

@@ -58,9 +58,7 @@ func TestWriteError(t *testing.T) {
 	p := w.makePlan("  additionalImages: [{name: 'quay.io/org/a:v1'}]\n")
 	r, out := io.Pipe()
 	fail.On(t, r.CloseWithError(full))
-	if err := p.Write(out); !errors.Is(err, full) {
-		t.Errorf("Write = %v", err)
-	}
+	fail.Diff(t, full, p.Write(out), cmpopts.EquateErrors())
 }
 
 // TestReadFieldsInAnyOrder checks that the order of the fields does not matter, since an editor may

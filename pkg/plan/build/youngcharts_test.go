@@ -109,9 +109,7 @@ func TestMinAgeOfRelatedImages(t *testing.T) {
 	w.catalog("/cat", "op", bundle("old", old, old), bundle("unknown operand", old, ""), bundle("young operand", old, young), bundle("undated bundle", "", young))
 	p, _, err := w.aged("  operators: [{catalog: 'dir:///cat'}]\n")
 	fail.On(t, err)
-	if got := bundlesOf(p); got != "stable:op.v1.1.0 op.v1.1.0" {
-		t.Errorf("the plan has %s", got)
-	}
+	fail.Diff(t, "stable:op.v1.1.0 op.v1.1.0", bundlesOf(p))
 	if len(p.Catalogs[0].TooYoung) != 2 || p.Catalogs[0].TooYoung[0].Created != "2026-11-22" {
 		t.Errorf("too young: %v", p.Catalogs[0].TooYoung)
 	}

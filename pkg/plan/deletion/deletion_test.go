@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -106,12 +105,8 @@ func TestOf(t *testing.T) {
 					t.Errorf("%s stays without a reason", got.Named[i].Image.Source)
 				}
 			}
-			if diff := cmp.Diff(words(tc.images), selected); diff != "" {
-				t.Errorf("selected (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(words(tc.named), named); diff != "" {
-				t.Errorf("named (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, words(tc.images), selected)
+			fail.Diff(t, words(tc.named), named)
 			for i := range p.Images {
 				if img := &p.Images[i]; got.Has(img) != selected[strings.TrimPrefix(img.Names()[0], "a/")] {
 					t.Errorf("Has(%s) is %t", img.Source, got.Has(img))

@@ -72,9 +72,7 @@ func check(t *testing.T, in Input) (map[string][]byte, []string) {
 	_, manifestNotes, err := resources.Build(in.Images, nil, resources.Options{MirrorSourcePolicy: policyOf(in)})
 	fail.On(t, err)
 	old, documents, _ := newTalos(t, texts)
-	if diff := gocmp.Diff(old, documents); diff != "" {
-		t.Errorf("the formats of Talos differ:\n%s", diff)
-	}
+	fail.Diff(t, "", gocmp.Diff(old, documents))
 	listed := map[string]string{}
 	for _, section := range strings.Split(string(texts["not-redirected.txt"]), "# Not found in the mirror by ")[1:] {
 		names, lines, _ := strings.Cut(section, ": ")
@@ -212,9 +210,7 @@ func TestGolden(t *testing.T) {
 				return err
 			})
 			fail.On(t, err)
-			if diff := gocmp.Diff(want, got); diff != "" {
-				t.Errorf("files (-want +got); go test -update writes them anew:\n%s", diff)
-			}
+			fail.Diff(t, "", gocmp.Diff(want, got))
 		})
 	}
 }
@@ -335,16 +331,12 @@ func TestCertificates(t *testing.T) {
 	in.CA = []byte(testCA)
 	texts, _ := check(t, in)
 	for _, name := range []string{"containerd/certs.d/mirror.local_5000_/ca.crt", "k3s/mirror-ca.crt", "rke2/mirror-ca.crt"} {
-		if string(texts[name]) != testCA {
-			t.Errorf("%s: %q", name, texts[name])
-		}
+		fail.Diff(t, testCA, string(texts[name]))
 	}
 	if _, _, ca := newTalos(t, texts); !slices.Equal(ca, []string{testCA, testCA}) {
 		t.Errorf("Talos has %q", ca)
 	}
-	if got := newK3s(t, texts, "rke2").Configs["mirror.local:5000"].TLS.CA; got != "/etc/rancher/rke2/mirror-ca.crt" {
-		t.Errorf("RKE2 reads the CA from %q", got)
-	}
+	fail.Diff(t, "/etc/rancher/rke2/mirror-ca.crt", newK3s(t, texts, "rke2").Configs["mirror.local:5000"].TLS.CA)
 	// A pull by the mirror's own name needs it, too.
 	if q := newContainerd(t, texts).requests("mirror.local:5000", "ocp/org/tool", true); q[0] != (request{"https", "mirror.local:5000", "ocp/org/tool"}) {
 		t.Errorf("requests %v", q)

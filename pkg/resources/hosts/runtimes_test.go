@@ -143,9 +143,7 @@ func (c *containerd) requests(host, repository string, byDigest bool) []request 
 		var all []request
 		add := func(address string, config hostConfig) {
 			u, err := url.Parse(address)
-			if err != nil {
-				c.t.Fatal(err)
-			}
+			fail.On(c.t, err)
 			root := path.Clean("/" + u.Path)
 			if u.Path == "" || !strings.HasSuffix(root, "/v2") && !config.OverridePath {
 				root = path.Join(root, "v2")

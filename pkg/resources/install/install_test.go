@@ -114,9 +114,7 @@ func TestGolden(t *testing.T) {
 				return err
 			})
 			fail.On(t, err)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("files (-want +got); go test -update writes them anew:\n%s", diff)
-			}
+			fail.Diff(t, want, got)
 		})
 	}
 }
@@ -208,9 +206,7 @@ func TestReleases(t *testing.T) {
 		}
 	}
 	okd := release("4.19.0-okd-scos.9+build_1", "x86_64")
-	if got := okd.objectName(); got != "img4.19.0-okd-scos.9-build-1-x86-64" {
-		t.Errorf("name %s", got)
-	}
+	fail.Diff(t, "img4.19.0-okd-scos.9-build-1-x86-64", okd.objectName())
 	for name, r := range map[string]Release{
 		"has no digest": {Version: "4.20.1", Arch: "x86_64", Image: reference.Reference{Host: "mirror.local", Path: "r", Tag: "t"}},
 		"Invalid":       release("4.x.1", "x86_64"),
@@ -228,9 +224,7 @@ func TestMirrors(t *testing.T) {
 	in := example("")
 	in.PlainHTTP = true
 	texts, _ := build(t, in)
-	if n := strings.Count(texts["agent/mirror/registries.conf"], "insecure = true"); n != 5 {
-		t.Errorf("%d mirrors are insecure, want 5", n)
-	}
+	fail.Diff(t, 5, strings.Count(texts["agent/mirror/registries.conf"], "insecure = true"))
 	if !strings.Contains(texts["README.md"], "has no TLS") {
 		t.Error("README.md says nothing about plain HTTP")
 	}
@@ -248,9 +242,7 @@ func TestMirrors(t *testing.T) {
 	if n := strings.Count(texts["hosted-cluster/hosted-cluster-patch.yaml"], "source:"); n != 2 || len(notes) != 1 || !strings.Contains(notes[0], "has the 2 sources of the releases, since a HostedCluster can have only 255, and the mirror has 303") {
 		t.Errorf("a HostedCluster has %d sources, notes %q", n, notes)
 	}
-	if n := strings.Count(texts["install-config.yaml"], "source:"); n != 303 {
-		t.Errorf("install-config.yaml has %d sources", n)
-	}
+	fail.Diff(t, 303, strings.Count(texts["install-config.yaml"], "source:"))
 }
 
 // TestCertificates checks that the CA is in every file with a field for it, and a placeholder or a comment

@@ -112,9 +112,7 @@ func TestWholeImages(t *testing.T) {
 				t.Errorf("%+v", img)
 			}
 		}
-		if served != have.Count {
-			t.Errorf("%d images are served, not %d", served, have.Count)
-		}
+		fail.Diff(t, have.Count, served)
 		return have
 	}
 	if got := images("disk"); got.Count != 3 || got.Example != "org/app1:v1" || got.Incomplete != nil || got.Withheld != nil || got.Cause != nil {
@@ -132,9 +130,8 @@ func TestWholeImages(t *testing.T) {
 	p.Missing = []plan.Missing{{Source: "src.example.com/gone:v1", Kind: plan.RelatedImage, Message: "gone", Reasons: []plan.Reason{{Catalog: "src.example.com/catalog:v1"}}}}
 	n, err := PrepareExport(t.Context(), w.ws, p, w.to("less", Since{Full: true}))
 	fail.On(t, err)
-	if _, err := n.Run(t.Context(), p, memory{fixture: w}, mirror.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = n.Run(t.Context(), p, memory{fixture: w}, mirror.Options{})
+	fail.On(t, err)
 	got := images("less")
 	if diff := cmp.Diff([]plan.Publishable{{Catalog: "src.example.com/catalog:v1"}}, got.Withheld); diff != "" || got.Count != 2 || len(got.Missing) != 1 {
 		t.Errorf("%+v %s", got, diff)

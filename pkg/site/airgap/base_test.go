@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 
@@ -93,9 +92,7 @@ func TestWhere(t *testing.T) {
 		{Since{Sequence: 3, Text: "3"}, BaseRange{First: 3, Last: 3}},
 		{Since{}, BaseRange{First: 3, Last: 5}},
 	} {
-		if got := w.must(w.month(3), fmt.Sprint("disk", i+3), tc.since).Result().Bases; got != tc.want {
-			t.Errorf("%+v: %+v, want %+v", tc.since, got, tc.want)
-		}
+		fail.Diff(t, tc.want, w.must(w.month(3), fmt.Sprint("disk", i+3), tc.since).Result().Bases)
 	}
 }
 
@@ -137,9 +134,7 @@ func TestNothingNew(t *testing.T) {
 		since Since
 		want  *mirror.ToCopy
 	}{"disk2": {Since{}, nothing}, "new": {Since{}, nothing}, "full": {Since{Full: true}, all}} {
-		if diff := cmp.Diff(tc.want, look(folder, tc.since), cmpopts.IgnoreFields(mirror.ToCopy{}, "Absent")); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", folder, diff)
-		}
+		fail.Diff(t, tc.want, look(folder, tc.since), cmpopts.IgnoreFields(mirror.ToCopy{}, "Absent"))
 	}
 	// In the folder of the newest archive, nothing is written.
 	before, err := os.ReadDir(w.path("disk2"))
@@ -247,10 +242,9 @@ func TestReplacedSet(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.must(w.month(1), "disk", Since{})
-	if _, err := w.write(w.workspace("elsewhere"), w.month(2), w.to("other", Since{})); err != nil {
-		t.Fatal(err)
-	}
-	_, err := w.write(w.ws, w.month(3), w.to("other", Since{}))
+	_, err := w.write(w.workspace("elsewhere"), w.month(2), w.to("other", Since{}))
+	fail.On(t, err)
+	_, err = w.write(w.ws, w.month(3), w.to("other", Since{}))
 	refused(t, err, advice.Input, "gantry-000001.json in "+w.path("other"), `is not the archive that this workspace wrote of "ops" under that number`, "another folder")
 }
 

@@ -27,9 +27,7 @@ func TestAnotherName(t *testing.T) {
 	}
 	w.must(w.month(1), "same", Since{}) // its plan is in the first
 	for _, folder := range []string{"disk1", "none", "same"} {
-		if err := admit("ops", folder); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, admit("ops", folder))
 	}
 	check := func() {
 		t.Helper()
@@ -48,9 +46,7 @@ func TestAnotherName(t *testing.T) {
 	}
 	check()
 	w.spoil("disk1", itsPlan)
-	if err := admit("other", "disk1"); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, admit("other", "disk1"))
 }
 
 // TestLook checks the preview of an archive that leaves nothing out.

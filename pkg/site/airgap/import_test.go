@@ -52,18 +52,14 @@ func (f *importSite) bring(p *plan.Plan, opts ReceiptOptions, folders ...string)
 		return "", err
 	}
 	report, err := mirror.Run(f.t.Context(), p, c.Archive, f.registry, mirror.Options{MountFrom: site.MountFrom})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	fail.On(f.t, err)
 	return c.WriteReceipt(f.t.Context(), p, report, opts)
 }
 
 func (f *importSite) mustBring(p *plan.Plan, folders ...string) string {
 	f.t.Helper()
 	file, err := f.bring(p, ReceiptOptions{}, folders...)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	fail.On(f.t, err)
 	return file
 }
 
@@ -190,9 +186,8 @@ func TestEmptiedMirrorWithCheckBlobs(t *testing.T) {
 	f.registry.lose("")
 	site := f.registry.site()
 	site.CheckBlobs = true
-	if _, err := f.fit(w.month(2), site, "disk2"); err != nil {
-		t.Error(err)
-	}
+	_, err := f.fit(w.month(2), site, "disk2")
+	fail.On(t, err)
 }
 
 // TestMoreFolders checks that more folders are requested until nothing is missing.
@@ -206,9 +201,7 @@ func TestMoreFolders(t *testing.T) {
 		have := f.open("disk3")
 		c, err = CheckImport(t.Context(), f.ws, have, w.month(3), f.registry.site(), ImportOptions{From: from, AskFolder: func(problem error, sequence int) (*archive.Archive, []string, error) {
 			asked = append(asked, problem.Error())
-			if sequence != 3 {
-				t.Errorf("it asks for sequence %d", sequence)
-			}
+			fail.Diff(t, 3, sequence)
 			if len(folders) == 0 {
 				return nil, nil, nil
 			}
@@ -228,13 +221,10 @@ func TestMoreFolders(t *testing.T) {
 	}
 	asked, _, err = more()
 	refused(t, err, advice.Mismatch, "bring gantry-000002 too")
-	if len(asked) != 1 {
-		t.Errorf("it asks %q", asked)
-	}
+	fail.Diff(t, 1, len(asked))
 	// In this folder, another archive has the number of the one that is read.
-	if _, err := w.write(w.workspace("elsewhere"), w.named("ops", 1), w.to("other", Since{})); err != nil {
-		t.Fatal(err)
-	}
+	_, err = w.write(w.workspace("elsewhere"), w.named("ops", 1), w.to("other", Since{}))
+	fail.On(t, err)
 	_, err = CheckImport(t.Context(), f.ws, f.open("disk3"), w.month(3), f.registry.site(), ImportOptions{AskFolder: func(error, int) (*archive.Archive, []string, error) {
 		return f.open("other"), []string{"disk3", "other"}, nil
 	}})
@@ -284,9 +274,7 @@ func TestPlanLeftOut(t *testing.T) {
 	f.mustBring(w.month(1), "disk1")
 	refused(t, imported(f.ws), advice.Mismatch, words...)
 	f.mustBring(w.month(2), "disk2")
-	if err := imported(f.ws); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, imported(f.ws))
 	f.mustBring(w.month(2), "same")
 	fail.On(t, os.WriteFile(w.path("far/imported/mirror/ops.json"), []byte("{"), 0o600))
 	if err := imported(f.ws); err == nil || !strings.Contains(err.Error(), "reading the plan that was imported before") {
@@ -325,9 +313,7 @@ func TestReadBack(t *testing.T) {
 		t.Error("a manifest is looked for elsewhere")
 	}
 	p.Blobs = onlyOf(p, p.Images[1].Digest)
-	if err := read(); err != nil {
-		t.Error(err)
-	}
+	fail.On(t, read())
 	f.registry.lose("")
 	if err := read(); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "gantry-000001.json") {
 		t.Errorf("of a mirror that lost it: %v", err)

@@ -1,6 +1,10 @@
 package airgap
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
+)
 
 // TestNewerImport checks which archive was imported after another one.
 func TestNewerImport(t *testing.T) {
@@ -11,14 +15,10 @@ func TestNewerImport(t *testing.T) {
 	newer := func(disk string) int {
 		t.Helper()
 		n, err := NewerImport(f.ws, f.registry.site().Name, f.open(disk).Selected())
-		if err != nil {
-			t.Error(err)
-		}
+		fail.On(t, err)
 		return n
 	}
-	if n := newer("disk1"); n != 0 {
-		t.Errorf("%d is newer, and nothing was imported", n)
-	}
+	fail.Diff(t, 0, newer("disk1"))
 	f.mustBring(w.month(1), "disk1")
 	f.mustBring(w.month(2), "disk2")
 	if one, two := newer("disk1"), newer("disk2"); one != 2 || two != 0 {

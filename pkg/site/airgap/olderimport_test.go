@@ -15,9 +15,8 @@ func TestOlder(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.months(2)
-	if _, err := w.write(w.workspace("elsewhere"), w.month(3), w.to("other", Since{})); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.write(w.workspace("elsewhere"), w.month(3), w.to("other", Since{}))
+	fail.On(t, err)
 	f := w.importSite()
 	f.mustBring(w.month(1), "disk1")
 	f.mustBring(w.month(1), "disk1")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/mirror"
@@ -36,6 +37,18 @@ func (r *registry) site() *Site {
 }
 
 func in(repository string, what any) string { return fmt.Sprintf("%s %v", repository, what) }
+
+// holds reports whether a repository has content.
+func (r *registry) holds(d digest.Digest) bool {
+	for _, of := range []map[string][]byte{r.blobs, r.manifests} {
+		for key := range of {
+			if strings.HasSuffix(key, " "+d.String()) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 func (r *registry) has(of map[string][]byte, key string) (bool, error) {
 	r.mu.Lock()

@@ -197,9 +197,8 @@ func TestRepair(t *testing.T) {
 					t.Errorf("still lost: %s", d)
 				}
 			}
-			if _, err := ReadPlan(t.Context(), have); err != nil {
-				t.Error(err)
-			}
+			_, err = ReadPlan(t.Context(), have)
+			fail.On(t, err)
 			if repaired, err = Repair(t.Context(), w.ws, r, memory{w, gone(lost...)}, opts); err != nil || !repaired.AlreadyPresent {
 				t.Errorf("once more: %+v, %v", repaired, err)
 			}
@@ -276,7 +275,6 @@ func TestRepairWaits(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	opts.Wait = func(context.Context) error { return nil }
-	if _, err := Repair(t.Context(), w.ws, r, memory{fixture: w}, opts); err != nil {
-		t.Error(err)
-	}
+	_, err = Repair(t.Context(), w.ws, r, memory{fixture: w}, opts)
+	fail.On(t, err)
 }

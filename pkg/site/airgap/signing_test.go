@@ -47,9 +47,8 @@ func TestVouch(t *testing.T) {
 				case "mallory":
 					opts.Archive.Sign = signing(other)
 				}
-				if _, err := w.write(elsewhere, w.month(i), opts); err != nil {
-					t.Fatal(err)
-				}
+				_, err := w.write(elsewhere, w.month(i), opts)
+				fail.On(t, err)
 			}
 			if tc.by == "forged" {
 				fail.On(t, os.WriteFile(w.path("disk/gantry-000001.json.sig"), []byte("hello"), 0o600))
@@ -93,14 +92,12 @@ func TestVouchByHistory(t *testing.T) {
 	}
 	w.months(1)
 	for _, folder := range []string{"disk1", "disk2"} {
-		if _, err := w.write(w.ws, w.month(2), to(folder, Since{})); err != nil {
-			t.Error(err)
-		}
+		_, err := w.write(w.ws, w.month(2), to(folder, Since{}))
+		fail.On(t, err)
 	}
 	found := newFixture(t)
-	if _, err := found.write(found.workspace("elsewhere"), found.month(1), found.to("disk", Since{})); err != nil {
-		t.Fatal(err)
-	}
+	_, err := found.write(found.workspace("elsewhere"), found.month(1), found.to("disk", Since{}))
+	fail.On(t, err)
 	found.must(found.month(1), "disk", Since{}) // the archive has all content already
 	w = found
 	key, _ = w.key("ops")
@@ -113,20 +110,18 @@ func TestVouchByHistory(t *testing.T) {
 	}
 	// The same is true for an archive of another workspace that was complete when a full one was
 	// requested.
-	if _, err := w.write(w.workspace("whole-elsewhere"), w.named("whole", 1), w.to("whole", Since{})); err != nil {
-		t.Fatal(err)
-	}
+	_, err = w.write(w.workspace("whole-elsewhere"), w.named("whole", 1), w.to("whole", Since{}))
+	fail.On(t, err)
 	w.must(w.named("whole", 1), "whole", Since{Full: true})
-	_, err := w.write(w.ws, w.named("whole", 2), to("other", Since{}))
+	_, err = w.write(w.ws, w.named("whole", 2), to("other", Since{}))
 	refused(t, err, advice.Mismatch, "sequence 1 in "+w.path("whole"), "this workspace did not write it")
 	// An archive that this workspace wrote remains its own, even after later runs found it
 	// complete.
 	for range 2 {
 		w.must(w.named("own", 1), "own", Since{Full: true})
 	}
-	if _, err := w.write(w.ws, w.named("own", 2), to("own", Since{})); err != nil {
-		t.Error(err)
-	}
+	_, err = w.write(w.ws, w.named("own", 2), to("own", Since{}))
+	fail.On(t, err)
 	// An error of the policy ends the run.
 	broken := errors.New("no such file")
 	foreign, err := w.write(w.workspace("theirs"), w.month(1), to("theirs", Since{}))
@@ -147,19 +142,17 @@ func TestVouchForAnother(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	key, _ := w.key("ops")
-	if _, err := w.write(w.workspace("elsewhere"), w.month(1), w.to("disk", Since{})); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.write(w.workspace("elsewhere"), w.month(1), w.to("disk", Since{}))
+	fail.On(t, err)
 	w.must(w.month(1), "disk", Since{}) // recorded in the history as found
 	fail.On(t, os.RemoveAll(w.path("disk")))
 	other := w.to("disk", Since{})
 	other.Archive.Sign = signing(key)
-	if _, err := w.write(w.workspace("another"), w.month(2), other); err != nil {
-		t.Fatal(err)
-	}
+	_, err = w.write(w.workspace("another"), w.month(2), other)
+	fail.On(t, err)
 	opts := w.to("new", Since{})
 	opts.Archive.Sign = signing(key)
 	opts.Signing = &SigningPolicy{Key: key.Signer().Key, Policy: func() (*sshsig.Policy, error) { return &sshsig.Policy{}, nil }}
-	_, err := w.write(w.ws, w.month(3), opts)
+	_, err = w.write(w.ws, w.month(3), opts)
 	refused(t, err, advice.Mismatch, "sequence 1 in "+w.path("disk"), "what lies there under its number is sha256:")
 }

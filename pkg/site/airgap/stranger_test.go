@@ -3,6 +3,8 @@ package airgap
 import (
 	"slices"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestStranger writes next to an encrypted archive of another workspace, and checks that it is not
@@ -12,9 +14,8 @@ func TestStranger(t *testing.T) {
 	w := newFixture(t)
 	secret := w.to("disk", Since{})
 	secret.Archive.Encrypt = w.encryption()
-	if _, err := w.write(w.workspace("elsewhere"), w.named("other", 1), secret); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.write(w.workspace("elsewhere"), w.named("other", 1), secret)
+	fail.On(t, err)
 	p := w.month(2)
 	n := w.must(p, "disk", Since{})
 	if got := n.Result(); got.Sequence != 2 || got.BuildsOn != 0 {
@@ -26,9 +27,8 @@ func TestStranger(t *testing.T) {
 	// The history has the encrypted archives that this workspace wrote.
 	own := w.to("own", Since{})
 	own.Archive.Encrypt = w.encryption()
-	if _, err := w.write(w.ws, p, own); err != nil {
-		t.Fatal(err)
-	}
+	_, err = w.write(w.ws, p, own)
+	fail.On(t, err)
 	if all, err := w.ws.Exports("ops"); err != nil || !all[1].Encrypted {
 		t.Errorf("the history has %+v, %v", all, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -41,33 +43,25 @@ func (f *fixture) add(at time.Time, subjects ...string) {
 		entries = append(entries, Entry{Time: at, Event: ImageFailed, Subject: s})
 	}
 	l := New(f.root, name, f.head, func(h Head) error { f.head = h; return nil })
-	if err := l.Append(at, entries...); err != nil {
-		f.t.Fatal(err)
-	}
+	fail.On(f.t, l.Append(at, entries...))
 }
 
 func (f *fixture) text() []byte {
 	f.t.Helper()
 	text, err := os.ReadFile(f.path())
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	fail.On(f.t, err)
 	return text
 }
 
 func (f *fixture) replace(text []byte) {
 	f.t.Helper()
-	if err := os.WriteFile(f.path(), text, 0o600); err != nil {
-		f.t.Fatal(err)
-	}
+	fail.On(f.t, os.WriteFile(f.path(), text, 0o600))
 }
 
 func (f *fixture) verify() *Result {
 	f.t.Helper()
 	r, err := Verify(bytes.NewReader(f.text()), f.head, -1)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	fail.On(f.t, err)
 	return r
 }
 
@@ -180,9 +174,7 @@ func TestHeadNotSaved(t *testing.T) {
 	f.add(start, "a")
 	full := errors.New("no space left on device")
 	l := New(f.root, name, f.head, func(Head) error { return full })
-	if err := l.Append(start, Entry{Time: start, Event: Gate}); !errors.Is(err, full) {
-		t.Errorf("Append = %v", err)
-	}
+	fail.Diff(t, full, l.Append(start, Entry{Time: start, Event: Gate}), cmpopts.EquateErrors())
 	f.add(start, "b")
 	if r := f.verify(); len(r.Problems) > 0 || r.Entries != 3 {
 		t.Errorf("%+v", r)

@@ -36,9 +36,7 @@ func TestCheck(t *testing.T) {
 			if !held() {
 				t.Errorf("the lease of shard %q is not found", shard)
 			}
-			if err := Check(ctx, &side{memory: m}, func(Record) bool { return true }); err != nil {
-				t.Errorf("a run that ended holds: %v", err)
-			}
+			fail.On(t, Check(ctx, &side{memory: m}, func(Record) bool { return true }))
 			time.Sleep(time.Hour) //nolint:forbidigo // in a synctest bubble
 			if !held() {
 				t.Error("a renewed lease is not found")
@@ -47,9 +45,8 @@ func TestCheck(t *testing.T) {
 				t.Errorf("it is held after its release: %v", err)
 			}
 		}
-		if _, err := Acquire(ctx, &side{memory: m}, owner("b")); err != nil {
-			t.Fatal(err)
-		}
+		_, err := Acquire(ctx, &side{memory: m}, owner("b"))
+		fail.On(t, err)
 		time.Sleep(staleAfter + time.Minute) //nolint:forbidigo // in a synctest bubble
 		if held() {
 			t.Error("a stale lease is held")

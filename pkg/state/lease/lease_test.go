@@ -89,9 +89,7 @@ func TestRequests(t *testing.T) {
 			l := acquire(t, &side{memory: m}, owner("a"))
 			_, release := l.Hold(t.Context())
 			fail.On(t, release())
-			if m.ops != 6 {
-				t.Errorf("%d requests, want 6", m.ops)
-			}
+			fail.Diff(t, 6, m.ops)
 		}
 	})
 }

@@ -43,9 +43,7 @@ func TestShards(t *testing.T) {
 			refused(shard("c", "B", "3/3"), "for shard 1/2 on a since")
 			<-time.After(time.Hour) // they are renewed
 		}
-		if err := context.Cause(one); err != nil {
-			t.Errorf("the lease of a shard was lost: %v", err)
-		}
+		fail.On(t, context.Cause(one))
 		_, releaseAgain := acquire(t, &side{memory: m}, shard("d", "A", "1/2")).Hold(t.Context())
 		<-time.After(time.Minute)
 		var lost *LostError
@@ -84,9 +82,7 @@ func TestShardsStale(t *testing.T) {
 			}
 			<-time.After(2 * time.Minute)
 			acquire(t, &side{memory: m}, second)
-			if from != "a" {
-				t.Errorf("the lease was taken over from %q", from)
-			}
+			fail.Diff(t, "a", from)
 			var lost *LostError
 			if err := suspended.renew(t.Context()); !errors.As(err, &lost) || lost.To.Host != "b" {
 				t.Errorf("the suspended run renews its lease: %v", err)

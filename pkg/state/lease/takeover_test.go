@@ -41,9 +41,7 @@ func TestStale(t *testing.T) {
 				if tc.taken != (err == nil) || tc.taken != (from.Host == "a") {
 					t.Errorf("Acquire = %v, taken over from %q", err, from.Host)
 				}
-				if took := time.Since(start); took != tc.took {
-					t.Errorf("it took %v, want %v", took, tc.took)
-				}
+				fail.Diff(t, tc.took, time.Since(start))
 			})
 		})
 	}
@@ -59,9 +57,7 @@ func TestFuture(t *testing.T) {
 		if _, err := Acquire(t.Context(), &side{memory: m}, owner("b")); !errors.As(err, &held) {
 			t.Errorf("Acquire = %v", err)
 		}
-		if err := release(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, release())
 	})
 }
 
@@ -84,15 +80,11 @@ func TestLost(t *testing.T) {
 		if err := context.Cause(ctx); !errors.As(err, &lost) || lost.To.Host != "b" {
 			t.Errorf("the run ended with %v", err)
 		}
-		if err := release(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, release())
 		if r := m.current(t); r.Host != "b" || r.Released {
 			t.Errorf("the lease has %+v", r)
 		}
-		if err := releaseNext(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, releaseNext())
 	})
 }
 
@@ -105,9 +97,7 @@ func TestLostAtRelease(t *testing.T) {
 		<-time.After(11 * time.Minute)
 		acquire(t, &side{memory: m}, owner("b"))
 		_, release := l.Hold(t.Context())
-		if err := release(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, release())
 		if r := m.current(t); r.Host != "b" || r.Released {
 			t.Errorf("the lease has %+v", r)
 		}
@@ -135,9 +125,7 @@ func TestRenewalFails(t *testing.T) {
 		if r := m.current(t); r.Host != "a" || warnings != 1 || ctx.Err() != nil {
 			t.Errorf("the lease has %+v, %d warnings, %v", r, warnings, ctx.Err())
 		}
-		if err := release(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, release())
 	})
 }
 

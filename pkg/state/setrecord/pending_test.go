@@ -63,9 +63,7 @@ func TestPending(t *testing.T) {
 			if all[i].Tag() == second.Tag() {
 				second.Manifest = all[i].Manifest // PutManifest of the test returns it, too
 				fail.Diff(t, *second, all[i])
-				if got := readPlan(t, m, all[i].Revision()); got != "plan 2" {
-					t.Errorf("the plan %q", got)
-				}
+				fail.Diff(t, "plan 2", readPlan(t, m, all[i].Revision()))
 			}
 		}
 		m.tags[first.Tag()] = m.tags[second.Tag()]

@@ -54,9 +54,7 @@ func TestWriteAndRead(t *testing.T) {
 	fail.On(t, err)
 	fail.Diff(t, []Revision{*first, *second}, history)
 	for i, want := range []string{"plan 1", "plan 2"} {
-		if got := readPlan(t, m, &history[i]); got != want {
-			t.Errorf("revision %d has the plan %q, want %q", i+1, got, want)
-		}
+		fail.Diff(t, want, readPlan(t, m, &history[i]))
 	}
 	// The same record by another name of the mirror.
 	m.host, m.prefix = "other.example.com", "x/y"
@@ -87,9 +85,7 @@ func TestNothingNewIsOneRequest(t *testing.T) {
 	first := write(t, m, "one", nil, record("a"), "plan")
 	m.requests = 0
 	write(t, m, "one", first, record("a"), "plan")
-	if m.requests != 1 {
-		t.Errorf("recording a run with nothing new takes %d requests, want 1", m.requests)
-	}
+	fail.Diff(t, 1, m.requests)
 }
 
 func TestLostLayersAreWrittenAgain(t *testing.T) {
@@ -100,9 +96,7 @@ func TestLostLayersAreWrittenAgain(t *testing.T) {
 	if again.Number != 1 || again.Tag() != first.Tag() {
 		t.Errorf("the revision is %s, want %s", again.Tag(), first.Tag())
 	}
-	if got := readPlan(t, m, again); got != "plan" {
-		t.Errorf("the plan is %q", got)
-	}
+	fail.Diff(t, "plan", readPlan(t, m, again))
 }
 
 // TestParseRevision reads the JSON of this version and of one that had only the key turn.
