@@ -1,44 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/plan/proof"
 )
-
-// A checkReport is the JSON of gantry check.
-type checkReport struct {
-	Upgrades struct {
-		Operators []struct {
-			Bundle, Generation, Outcome string
-			Routes                      []checkRoute
-		}
-	}
-	Extensions []struct {
-		Name, Error string
-		Resolution  struct{ Catalog, Bundle string }
-	}
-}
-
-type checkRoute struct {
-	Channel, Head, Outcome string
-	Hops                   []struct{ To, Edge string }
-}
-
-// check runs gantry check, checks the exit status, and returns the report as text and parsed.
-func (w *fixture) check(code int, args ...string) (string, checkReport) {
-	w.t.Helper()
-	o := w.gantry(append([]string{"check", "-o", "json"}, args...)...)
-	if o.code != code {
-		w.t.Fatalf("gantry check %v ended with %d, want %d\n%s%s", args, o.code, code, o.stdout, o.stderr)
-	}
-	var r checkReport
-	fail.On(w.t, json.Unmarshal([]byte(o.stdout), &r))
-	return o.stdout, r
-}
 
 // TestCheckOfPlatform checks the flags, the exit status and the text. Package check tests what is found.
 func TestCheckOfPlatform(t *testing.T) {

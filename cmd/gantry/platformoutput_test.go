@@ -29,7 +29,4 @@ func TestReleaseFlags(t *testing.T) {
 			t.Errorf("plan %v does not warn\n%s", args, o.stderr)
 		}
 	}
-	none := w.config("none.yaml", "  additionalImages:\n  - name: "+w.releases.Payload("4.20.2-x86_64").Reference()+"\n")
-	w.says(w.must("plan", "-c", none, ignore).stderr, ignore+" has no effect: no platform release is mirrored")
-	w.says(w.must("plan", "-c", none, "--release-key", key).stderr, "--release-key has no effect")
 }

@@ -12,6 +12,30 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
+// unlistedCSV uses three images: its manager, an operand and one for must-gather.
+const unlistedCSV = `apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata:
+  name: op.v1.0.0
+  annotations: {operators.openshift.io/must-gather-image: "images.example.net/op/must-gather:v1"}
+spec:
+  displayName: Op
+  version: 1.0.0
+  installModes: [{type: AllNamespaces, supported: true}]
+  install:
+    strategy: deployment
+    spec:
+      deployments:
+      - name: op
+        spec:
+          template:
+            spec:
+              containers:
+              - name: manager
+                image: images.example.net/op/manager:v1
+                env: [{name: RELATED_IMAGE_OPERAND, value: "images.example.net/op/operand:v1"}]
+`
+
 // rewriteFixture has a catalog with a bundle and an operand, and an image by tag, all for several platforms.
 // Its registry refuses sparse indexes. It returns the reference of the operand.
 func rewriteFixture(t *testing.T) (w *fixture, operand string) {

@@ -251,23 +251,3 @@ func TestSignaturesOfLayoutsAndServedArchives(t *testing.T) {
 		}
 	}
 }
-
-// TestLostSignatures mirrors an image with a listed referrer that the source does not have: everything else
-// is mirrored, and the run ends with 3.
-func TestLostSignatures(t *testing.T) {
-	t.Parallel()
-	w := newSignedSource(t, registrytest.New(t, registrytest.Options{}), registrytest.New(t, registrytest.Options{}))
-	w.sign(w.root.Digest, ".sig", "root")
-	gone := w.refer(w.root, false, "gone")
-	w.source.Script(registrytest.Rule{Path: "/manifests/" + gone.Digest.String(), Action: registrytest.Status(http.StatusNotFound)})
-	o := w.gantry("mirror", "-c", w.isc, w.docker(""))
-	if o.code != exitPartial || !strings.Contains(o.stderr+o.stdout, gone.Digest.String()) {
-		t.Errorf("it ended with %d\n%s%s", o.code, o.stdout, o.stderr)
-	}
-	delete(w.attached, gone.Digest.String())
-	w.check(signedRepository)
-	w.source.Script()
-	w.attached[gone.Digest.String()] = gone.Digest
-	w.must("mirror", "-c", w.isc, w.docker(""))
-	w.check(signedRepository)
-}
