@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/plan/cluster"
 	"github.com/gantry-mirror/gantry/plan/planning"
 )
@@ -304,4 +305,23 @@ func TestObjectNames(t *testing.T) {
 	// Another workspace for a mirror has the same objects.
 	m.Mirrored(m.config, m.Docker("ocp"), func(o *mirroring.Options) { o.Workspace = m.Path("other") })
 	fail.Diff(t, m.text("workspace/"+mirrorSet), m.text("other/"+mirrorSet))
+}
+
+// TestCheckManifestOptions checks values that have no meaning, each with what can be given.
+func TestCheckManifestOptions(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]resources.Options{
+		"": {MirrorSourcePolicy: "NeverContactSource", ImagePolicies: "v1", ImagePolicyNamespace: "openshift-config"},
+		`Options.MirrorSourcePolicy "never"; give NeverContactSource or AllowContactingSource`: {MirrorSourcePolicy: "never"},
+		`Options.ImagePolicies "v2"; give v1 or v1alpha1`:                                      {ImagePolicies: "v2"},
+		`Options.ImagePolicyNamespace: `:                                                       {ImagePolicyNamespace: "Not A Name"},
+	} {
+		got := ""
+		if err := (&cluster.ManifestOptions{Options: o}).Check(); err != nil {
+			got = env.ErrorText(err)
+		}
+		if got != want && (want == "" || !strings.HasPrefix(got, want)) {
+			t.Errorf("%+v: %q, want %q", o, got, want)
+		}
+	}
 }
