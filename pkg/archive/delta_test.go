@@ -291,9 +291,7 @@ func TestDeltasRefused(t *testing.T) {
 			if err == nil {
 				_ = w.Close()
 			}
-			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("Create = %v, want %q", err, tc.want)
-			}
+			says(t, err, tc.want)
 		})
 	}
 }
@@ -338,9 +336,8 @@ func TestDeltaOfLater(t *testing.T) {
 	a := mustOpen(t, s.dirs...)
 	at := a.deltas[s.layers[1].Digest]
 	at.Bases[0].Digest, at.Bases[0].Size = at.Digest, at.Size
-	if _, err := a.openBase(t.Context(), at.set, at.Bases[0]); err == nil || !strings.Contains(err.Error(), "which is not before 2") {
-		t.Errorf("a delta that is based on itself: %v", err)
-	}
+	_, err := a.openBase(t.Context(), at.set, at.Bases[0])
+	says(t, err, "which is not before 2")
 	if missing := a.MissingBases(s.layers[1]); len(missing) > 0 {
 		t.Errorf("MissingBases = %v", missing)
 	}

@@ -5,10 +5,8 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -51,9 +49,7 @@ func TestForeignArchive(t *testing.T) {
 			dir := t.TempDir()
 			fail.On(t, os.WriteFile(filepath.Join(dir, tc.file), tc.raw, 0o600))
 			_, err := Open(dir)
-			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(advice.Hint(err), tc.hint) {
-				t.Errorf("%v (%s)", err, advice.Hint(err))
-			}
+			says(t, err, tc.want, tc.hint)
 		})
 	}
 }

@@ -93,9 +93,7 @@ func TestParseSealed(t *testing.T) {
 				fail.On(t, err)
 				_, err = parseInner(raw, outer)
 			}
-			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("it is %v, want %q", err, tc.want)
-			}
+			says(t, err, tc.want)
 		})
 	}
 }

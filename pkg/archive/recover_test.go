@@ -115,9 +115,8 @@ func TestAlteredVolumesAlone(t *testing.T) {
 		}
 	}
 	fail.On(t, os.WriteFile(file, raw, 0o600))
-	if _, err = OpenWith(OpenOptions{Signatures: mallory.policy}, alone); err == nil || !strings.Contains(err.Error(), "not a trusted key") {
-		t.Errorf("a key that is not trusted: %v", err)
-	}
+	_, err = OpenWith(OpenOptions{Signatures: mallory.policy}, alone)
+	says(t, err, "not a trusted key")
 	unsigned := t.TempDir()
 	s.write(t, unsigned, Options{})
 	if _, err = OpenWith(OpenOptions{Signatures: ops.policy}, onlyVolumes(t, unsigned)); err == nil || advice.KindOf(err) != advice.Mismatch {
@@ -165,9 +164,8 @@ func TestOldVolumesAlone(t *testing.T) {
 	}
 	ann, dir := person(t), t.TempDir()
 	newSample(1, 3000).write(t, dir, Options{withoutCopy: true, Encrypt: to(ann)})
-	if _, err := OpenWith(OpenOptions{Identities: []age.Identity{ann}}, onlyVolumes(t, dir)); err == nil || !strings.Contains(err.Error(), "its key is only in gantry-000001.json") {
-		t.Errorf("encrypted: %v", err)
-	}
+	_, err := OpenWith(OpenOptions{Identities: []age.Identity{ann}}, onlyVolumes(t, dir))
+	says(t, err, "its key is only in gantry-000001.json")
 }
 
 // TestIncrementsAlone checks that a series is read from its volumes, also together with sets that have

@@ -68,9 +68,7 @@ func TestLargestFile(t *testing.T) {
 	s, dir := newSample(1, 100_000), t.TempDir()
 	opts := Options{maxFileSize: func(string) (int64, error) { return 64 << 10, nil }}
 	_, err := Create(t.Context(), dir, s.content(), opts)
-	if err == nil || !strings.Contains(advice.Text(err), "files of at most 65536 bytes, and gantry-000001.0001.tar would have") || !strings.Contains(advice.Text(err), "Options.VolumeSize, for FAT32 fat32") {
-		t.Errorf("Create = %v", err)
-	}
+	says(t, err, "files of at most 65536 bytes, and gantry-000001.0001.tar would have", "Options.VolumeSize, for FAT32 fat32")
 	fail.Diff(t, []string(nil), names(t, dir))
 	opts.VolumeSize = 64 << 10
 	s.write(t, dir, opts)

@@ -28,18 +28,18 @@ func TestOpenBase(t *testing.T) {
 			m := newMemory()
 			root := m.putIndex(t, index(t, tc.sources...))
 			img, err := OpenBase(t.Context(), m, "", root)
-			must(t, err)
+			fail.On(t, err)
 			built, err := build(t.Context(), m, img, filtered)
-			must(t, err)
+			fail.On(t, err)
 			for n, after := range images(t, m, built.Root) {
 				config, err := after.ConfigFile()
-				must(t, err)
+				fail.On(t, err)
 				fail.Diff(t, tc.argv[n], append(config.Config.Entrypoint, config.Config.Cmd...))
 				_, catalogd := unpacked(t, after, tc.dir)
 				fail.Diff(t, filteredFiles(), catalogd.files(tc.dir))
 			}
 			again, err := Open(t.Context(), m, "", built.Root)
-			must(t, err)
+			fail.On(t, err)
 			if again.Kind() != FileBased || again.Directory() != "/"+tc.dir {
 				t.Errorf("it is opened as %v in %s", again.Kind(), again.Directory())
 			}

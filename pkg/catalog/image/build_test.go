@@ -36,28 +36,28 @@ func filteredFiles() map[string]string {
 func images(t *testing.T, m *memory, root ocispec.Descriptor) []v1.Image {
 	t.Helper()
 	top, err := m.layoutOf(t, root).ImageIndex()
-	must(t, err)
+	fail.On(t, err)
 	if !manifest.IsIndex(root.MediaType) {
 		img, err := top.Image(v1.Hash{Algorithm: "sha256", Hex: root.Digest.Encoded()})
-		must(t, err)
+		fail.On(t, err)
 		layers, err := img.Layers()
-		must(t, err)
+		fail.On(t, err)
 		var options []validate.Option
 		if mediaType, err := layers[0].MediaType(); err != nil || !strings.HasSuffix(string(mediaType), "gzip") {
 			options = append(options, validate.Fast) // it reads every layer as gzip
 		}
-		must(t, validate.Image(img, options...))
+		fail.On(t, validate.Image(img, options...))
 		return []v1.Image{img}
 	}
 	ix, err := top.ImageIndex(v1.Hash{Algorithm: "sha256", Hex: root.Digest.Encoded()})
-	must(t, err)
-	must(t, validate.Index(ix))
+	fail.On(t, err)
+	fail.On(t, validate.Index(ix))
 	lines, err := ix.IndexManifest()
-	must(t, err)
+	fail.On(t, err)
 	var all []v1.Image
 	for _, line := range lines.Manifests {
 		img, err := ix.Image(line.Digest)
-		must(t, err)
+		fail.On(t, err)
 		all = append(all, img)
 	}
 	return all
@@ -113,13 +113,13 @@ func TestBuild(t *testing.T) {
 			}
 			before := images(t, m, root)
 			img, err := Open(t.Context(), m, "", root)
-			must(t, err)
+			fail.On(t, err)
 			if !test.opened {
 				img, _, err = read(t, m, root)
-				must(t, err)
+				fail.On(t, err)
 			}
 			built, err := build(t.Context(), m, img, filtered)
-			must(t, err)
+			fail.On(t, err)
 			fail.Diff(t, root.MediaType, built.Root.MediaType)
 			if last := built.New[len(built.New)-1]; last.Digest != built.Root.Digest {
 				t.Errorf("the root is not written last")
@@ -154,9 +154,9 @@ func checkPlatform(t *testing.T, before, after v1.Image, dir string, kept []int,
 		t.Error("there is no /tmp, in which opm makes its cache")
 	}
 	old, err := before.Manifest()
-	must(t, err)
+	fail.On(t, err)
 	now, err := after.Manifest()
-	must(t, err)
+	fail.On(t, err)
 	var want, got []v1.Hash
 	for _, n := range kept {
 		want = append(want, old.Layers[n].Digest)
@@ -174,9 +174,9 @@ func checkPlatform(t *testing.T, before, after v1.Image, dir string, kept []int,
 func checkConfig(t *testing.T, before, after v1.Image, layers int) {
 	t.Helper()
 	old, err := before.ConfigFile()
-	must(t, err)
+	fail.On(t, err)
 	now, err := after.ConfigFile()
-	must(t, err)
+	fail.On(t, err)
 	fail.Diff(t, old.Config.Labels, now.Config.Labels)
 	fail.Diff(t, old.Config.Entrypoint, now.Config.Entrypoint)
 	if strings.Contains(strings.Join(now.Config.Cmd, " "), "cache") {
@@ -199,39 +199,39 @@ func TestBuildIndex(t *testing.T) {
 	root := m.putIndex(t, ix)
 	raw := m.blobs[root.Digest]
 	o, err := image.DecodeObject(raw)
-	must(t, err)
+	fail.On(t, err)
 	var lines []image.Object
-	must(t, o.Field("manifests", &lines))
+	fail.On(t, o.Field("manifests", &lines))
 	attestation := image.Object{}
 	for key, v := range map[string]any{
 		"mediaType": ocispec.MediaTypeImageManifest, "size": 2, "digest": digestOf("attestation"),
 		"platform": map[string]string{"os": "unknown", "architecture": "unknown"},
 	} {
 		attestation, err = attestation.With(key, v)
-		must(t, err)
+		fail.On(t, err)
 	}
 	lines[0], err = lines[0].With("data", "b2xk")
-	must(t, err)
+	fail.On(t, err)
 	o, err = o.With("manifests", append(lines, attestation))
-	must(t, err)
+	fail.On(t, err)
 	o, err = o.With("annotations", map[string]string{"a": "<1>"})
-	must(t, err)
+	fail.On(t, err)
 	o, err = o.With("x-unknown", 12345678901234567890.0)
-	must(t, err)
+	fail.On(t, err)
 	root = m.put(root.MediaType, mustEncode(t, o))
 
 	img, files, err := read(t, m, root)
-	must(t, err)
+	fail.On(t, err)
 	fail.Diff(t, map[string]string{"a/catalog.json": "A", "b/catalog.json": "B"}, files)
 	built, err := build(t.Context(), m, img, filtered)
-	must(t, err)
+	fail.On(t, err)
 	now, err := image.DecodeObject(m.blobs[built.Root.Digest])
-	must(t, err)
+	fail.On(t, err)
 	for _, key := range []string{"annotations", "x-unknown", "schemaVersion", "mediaType"} {
 		fail.Diff(t, string(o[key]), string(now[key]))
 	}
 	var kept []ocispec.Descriptor
-	must(t, now.Field("manifests", &kept))
+	fail.On(t, now.Field("manifests", &kept))
 	var notes []string
 	for _, line := range kept {
 		if line.Data != nil {
@@ -260,12 +260,12 @@ func TestBuildAgain(t *testing.T) {
 			source{arch: "s390x", entrypoint: []string{"/bin/opm"}, cmd: opmServe, layers: [][]header{baseArm, mixed, configs, cache}},
 		))
 		img, _, err := read(t, m, root)
-		must(t, err)
+		fail.On(t, err)
 		built, err := build(t.Context(), m, img, filtered)
-		must(t, err)
+		fail.On(t, err)
 		roots = append(roots, built.Root)
 		again, err := build(t.Context(), m, img, filtered)
-		must(t, err)
+		fail.On(t, err)
 		roots = append(roots, again.Root)
 	}
 	for _, root := range roots[1:] {
@@ -277,7 +277,7 @@ func TestBuildNames(t *testing.T) {
 	m := newMemory()
 	root := m.putImage(t, source{layers: [][]header{configs}}.image(t))
 	img, _, err := read(t, m, root)
-	must(t, err)
+	fail.On(t, err)
 	for _, name := range []string{"", "../x", "/x", "a/../x", "a//b", ".wh.a", ".wh..wh..opq/x", "a/"} {
 		if _, err := build(t.Context(), m, img, map[string]image.File{name: text("")}); err == nil {
 			t.Errorf("the file %q was written", name)

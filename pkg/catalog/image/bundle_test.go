@@ -66,15 +66,13 @@ func TestFiles(t *testing.T) {
 				files, err = img.Files(t.Context())
 			}
 			if test.err != "" {
-				if err == nil || !strings.Contains(err.Error(), test.err) {
-					t.Errorf("error %v, want %q", err, test.err)
-				}
+				says(t, err, test.err)
 				return
 			}
-			must(t, err)
-			must(t, fstest.TestFS(files, slices.Collect(maps.Keys(test.want))...))
+			fail.On(t, err)
+			fail.On(t, fstest.TestFS(files, slices.Collect(maps.Keys(test.want))...))
 			got := map[string]string{}
-			must(t, fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+			fail.On(t, fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 				if err != nil || d.IsDir() {
 					return err
 				}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestDamagedLayers reads layers that do not match the config, as from a store that does not
@@ -31,7 +32,7 @@ func TestDamagedLayers(t *testing.T) {
 			img, err := Open(t.Context(), m, "", m.putImage(t, source{
 				labels: map[string]string{label: "/content"}, layers: [][]header{headers},
 			}.image(t)))
-			must(t, err)
+			fail.On(t, err)
 			layer := img.image.Platforms[0].Layers[0].Digest
 			m.blobs[layer] = damage(bytes.Clone(m.blobs[layer]))
 
@@ -42,9 +43,9 @@ func TestDamagedLayers(t *testing.T) {
 				},
 				SQLite: func() error {
 					r, err := img.Database(t.Context())
-					must(t, err)
+					fail.On(t, err)
 					_, err = io.Copy(io.Discard, r)
-					must(t, r.Close())
+					fail.On(t, r.Close())
 					return err
 				},
 				Bundle: func() error {

@@ -39,11 +39,11 @@ func TestDatabase(t *testing.T) {
 			img, err := Open(t.Context(), m, "", m.putImage(t, source{
 				labels: map[string]string{databaseLabel: test.label}, layers: test.layers,
 			}.image(t)))
-			must(t, err)
+			fail.On(t, err)
 			r, err := img.Database(t.Context())
-			must(t, err)
+			fail.On(t, err)
 			data, err := io.ReadAll(iotest.OneByteReader(r))
-			must(t, r.Close())
+			fail.On(t, r.Close())
 			switch {
 			case test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)):
 				t.Errorf("error %v, want %q", err, test.err)
@@ -62,9 +62,7 @@ func TestDatabaseLabels(t *testing.T) {
 	} {
 		m := newMemory()
 		_, err := Open(t.Context(), m, "", m.putImage(t, source{labels: map[string]string{databaseLabel: label}, layers: [][]header{base}}.image(t)))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", label, err, want)
-		}
+		says(t, err, want)
 	}
 }
 
@@ -74,12 +72,12 @@ func TestDatabaseClosed(t *testing.T) {
 	img, err := Open(t.Context(), m, "", m.putImage(t, source{
 		labels: map[string]string{databaseLabel: "index.db"}, layers: [][]header{{{"index.db", strings.Repeat("x", 1<<20)}}},
 	}.image(t)))
-	must(t, err)
+	fail.On(t, err)
 	r, err := img.Database(t.Context())
-	must(t, err)
+	fail.On(t, err)
 	_, err = io.ReadFull(r, make([]byte, 10))
 	fail.On(t, err)
-	must(t, r.Close())
+	fail.On(t, r.Close())
 	if _, err := r.Read(make([]byte, 10)); err == nil {
 		t.Error("it is read after it was closed")
 	}

@@ -3,19 +3,21 @@ package image
 import (
 	"strings"
 	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestRestoreOthers(t *testing.T) {
 	m := newMemory()
 	open := func(s source) *Image {
 		img, err := Open(t.Context(), m, "", m.putImage(t, s.image(t)))
-		must(t, err)
+		fail.On(t, err)
 		return img
 	}
 	img := open(source{layers: [][]header{base, configs}})
 	facts := func(img *Image) string {
 		data, err := img.Facts()
-		must(t, err)
+		fail.On(t, err)
 		return string(data)
 	}
 	tests := map[string]struct{ facts, want string }{

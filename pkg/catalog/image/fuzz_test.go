@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/layers"
 )
@@ -37,7 +38,7 @@ func FuzzList(f *testing.F) {
 		if err != nil {
 			return
 		}
-		must(t, r.Close())
+		fail.On(t, r.Close())
 		var given []string
 		l := &image.Lister{Dir: "configs", Also: []string{"tmp/cache"}, Sums: true, Budget: left, File: func(name string, _ io.Reader) error {
 			given = append(given, name)
@@ -105,7 +106,7 @@ func FuzzBuild(f *testing.F) {
 			t.Fatalf("the catalog (-want +got):\n%s\n%q", diff, layers)
 		}
 		built, err := build(t.Context(), m, img, filtered)
-		must(t, err)
+		fail.On(t, err)
 		runtime, catalogd := tree{}, tree{}
 		for _, layer := range layersOf(t, m, built.Root) {
 			runtime.apply(t, layer, nil)
@@ -176,17 +177,17 @@ func putLayers(t *testing.T, m *memory, layers [][]header) (ocispec.Descriptor, 
 func layersOf(t *testing.T, m *memory, root ocispec.Descriptor) [][]byte {
 	t.Helper()
 	o, err := image.DecodeObject(m.blobs[root.Digest])
-	must(t, err)
+	fail.On(t, err)
 	var descs []ocispec.Descriptor
-	must(t, o.Field("layers", &descs))
+	fail.On(t, o.Field("layers", &descs))
 	var data [][]byte
 	for _, desc := range descs {
 		blob, err := m.Blob(context.Background(), "", desc, 0)
-		must(t, err)
+		fail.On(t, err)
 		r, err := layers.Unpack(blob)
-		must(t, err)
+		fail.On(t, err)
 		layer, err := io.ReadAll(r)
-		must(t, err)
+		fail.On(t, err)
 		data = append(data, layer)
 	}
 	return data

@@ -81,21 +81,21 @@ func (m *memory) put(mediaType string, data []byte) ocispec.Descriptor {
 func (m *memory) putImage(t *testing.T, img v1.Image) ocispec.Descriptor {
 	t.Helper()
 	layers, err := img.Layers()
-	must(t, err)
+	fail.On(t, err)
 	for _, l := range layers {
 		r, err := l.Compressed()
-		must(t, err)
+		fail.On(t, err)
 		data, err := io.ReadAll(r)
-		must(t, err)
+		fail.On(t, err)
 		m.put("", data)
 	}
 	config, err := img.RawConfigFile()
-	must(t, err)
+	fail.On(t, err)
 	m.put("", config)
 	manifest, err := img.RawManifest()
-	must(t, err)
+	fail.On(t, err)
 	mediaType, err := img.MediaType()
-	must(t, err)
+	fail.On(t, err)
 	return m.put(string(mediaType), manifest)
 }
 
@@ -103,14 +103,14 @@ func (m *memory) putImage(t *testing.T, img v1.Image) ocispec.Descriptor {
 func (m *memory) putIndex(t *testing.T, index v1.ImageIndex) ocispec.Descriptor {
 	t.Helper()
 	lines, err := index.IndexManifest()
-	must(t, err)
+	fail.On(t, err)
 	for _, line := range lines.Manifests {
 		img, err := index.Image(line.Digest)
-		must(t, err)
+		fail.On(t, err)
 		m.putImage(t, img)
 	}
 	raw, err := index.RawManifest()
-	must(t, err)
+	fail.On(t, err)
 	return m.put(string(lines.MediaType), raw)
 }
 
@@ -118,21 +118,16 @@ func (m *memory) putIndex(t *testing.T, index v1.ImageIndex) ocispec.Descriptor 
 func (m *memory) layoutOf(t *testing.T, root ocispec.Descriptor) layout.Path {
 	t.Helper()
 	dir := t.TempDir()
-	must(t, os.MkdirAll(filepath.Join(dir, "blobs", "sha256"), 0o755))
+	fail.On(t, os.MkdirAll(filepath.Join(dir, "blobs", "sha256"), 0o755))
 	for d, data := range m.blobs {
-		must(t, os.WriteFile(filepath.Join(dir, "blobs", "sha256", d.Encoded()), data, 0o644))
+		fail.On(t, os.WriteFile(filepath.Join(dir, "blobs", "sha256", d.Encoded()), data, 0o644))
 	}
-	must(t, os.WriteFile(filepath.Join(dir, "oci-layout"), []byte(`{"imageLayoutVersion":"1.0.0"}`), 0o644))
+	fail.On(t, os.WriteFile(filepath.Join(dir, "oci-layout"), []byte(`{"imageLayoutVersion":"1.0.0"}`), 0o644))
 	index := fmt.Sprintf(`{"schemaVersion":2,"manifests":[{"mediaType":%q,"digest":%q,"size":%d}]}`, root.MediaType, root.Digest, root.Size)
-	must(t, os.WriteFile(filepath.Join(dir, "index.json"), []byte(index), 0o644))
+	fail.On(t, os.WriteFile(filepath.Join(dir, "index.json"), []byte(index), 0o644))
 	p, err := layout.FromPath(dir)
-	must(t, err)
-	return p
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
 	fail.On(t, err)
+	return p
 }
 
 // A header is one entry of a test layer. A name that ends in a slash is a directory; data is the
@@ -234,10 +229,10 @@ func (s source) image(t *testing.T) v1.Image {
 			History:   v1.History{CreatedBy: fmt.Sprintf("step %d", n)},
 			MediaType: kind,
 		})
-		must(t, err)
+		fail.On(t, err)
 	}
 	config, err := img.ConfigFile()
-	must(t, err)
+	fail.On(t, err)
 	config = config.DeepCopy()
 	config.OS, config.Architecture = "linux", s.arch
 	if s.arch == "" {
@@ -256,7 +251,7 @@ func (s source) image(t *testing.T) v1.Image {
 		config.History = nil
 	}
 	img, err = mutate.ConfigFile(img, config)
-	must(t, err)
+	fail.On(t, err)
 	return img
 }
 

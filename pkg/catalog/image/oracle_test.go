@@ -110,12 +110,12 @@ func unpacked(t *testing.T, img v1.Image, dir string) (runtime, catalogd tree) {
 	t.Helper()
 	runtime, catalogd = tree{}, tree{}
 	layers, err := img.Layers()
-	must(t, err)
+	fail.On(t, err)
 	for _, l := range layers {
 		r, err := l.Uncompressed()
-		must(t, err)
+		fail.On(t, err)
 		data, err := io.ReadAll(r)
-		must(t, err)
+		fail.On(t, err)
 		runtime.apply(t, data, nil)
 		catalogd.apply(t, data, func(name string) bool { return under(name, dir) })
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestReadBuilt reads the catalog of an image that was built, and nothing but its uppermost layer.
@@ -25,18 +26,18 @@ func TestReadBuilt(t *testing.T) {
 	} {
 		m := newMemory()
 		img, err := Open(t.Context(), m, "", m.putImage(t, tc.source.image(t)))
-		must(t, err)
+		fail.On(t, err)
 		if img.IsBuilt() {
 			t.Errorf("%s: the source is built", tc.name)
 		}
 		_, err = img.Read(t.Context(), catalog.Options{})
-		must(t, err)
+		fail.On(t, err)
 		c, err := catalog.New([]*catalog.Meta{{Schema: "olm.package", Package: "a", Name: "a", Raw: []byte(after)}})
-		must(t, err)
+		fail.On(t, err)
 		built, err := Build(t.Context(), m, img, c)
-		must(t, err)
+		fail.On(t, err)
 		img, err = Open(t.Context(), m, "", built.Root)
-		must(t, err)
+		fail.On(t, err)
 		if img.IsBuilt() != tc.built {
 			t.Errorf("%s: IsBuilt is %t, want %t", tc.name, img.IsBuilt(), tc.built)
 		}
@@ -45,7 +46,7 @@ func TestReadBuilt(t *testing.T) {
 		}
 		clear(m.reads)
 		got, err := img.ReadBuilt(t.Context(), catalog.Options{})
-		must(t, err)
+		fail.On(t, err)
 		p := img.image.Primary()
 		for n, l := range p.Layers {
 			if want := n == len(p.Layers)-1; (m.reads[l.Digest] > 0) != want {
@@ -53,7 +54,7 @@ func TestReadBuilt(t *testing.T) {
 			}
 		}
 		want, err := img.Read(t.Context(), catalog.Options{})
-		must(t, err)
+		fail.On(t, err)
 		names := func(c *catalog.Catalog) (all []string) {
 			for _, p := range c.Packages {
 				all = append(all, p.Name, p.DefaultChannel)

@@ -14,7 +14,7 @@ import (
 func TestScratch(t *testing.T) {
 	m := newMemory()
 	built, err := scratch(t.Context(), m, filtered)
-	must(t, err)
+	fail.On(t, err)
 	if !built.BinaryLess || built.Directory != "/configs" || len(built.Source) != 0 {
 		t.Errorf("built %+v", built)
 	}
@@ -23,7 +23,7 @@ func TestScratch(t *testing.T) {
 	var platforms []string
 	for _, img := range images(t, m, built.Root) {
 		config, err := img.ConfigFile()
-		must(t, err)
+		fail.On(t, err)
 		platforms = append(platforms, config.OS+"/"+config.Architecture)
 		fail.Diff(t, map[string]string{ConfigsLabel: "/configs"}, config.Config.Labels)
 		runtime, catalogd := unpacked(t, img, "configs")
@@ -33,10 +33,10 @@ func TestScratch(t *testing.T) {
 	}
 	fail.Diff(t, []string{"linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x"}, platforms)
 	again, err := scratch(t.Context(), newMemory(), filtered)
-	must(t, err)
+	fail.On(t, err)
 	fail.Diff(t, built, again)
 	_, files, err := read(t, m, built.Root)
-	must(t, err)
+	fail.On(t, err)
 	fail.Diff(t, filteredFiles(), files)
 }
 
@@ -48,15 +48,15 @@ func TestLayerHeaders(t *testing.T) {
 		{{"srv/", ""}, {"srv/index/a", "A"}, {"tmp/cache/x", "x"}, {"bin/opm", "program"}},
 	}}.image(t))
 	img, _, err := read(t, m, root)
-	must(t, err)
+	fail.On(t, err)
 	built, err := build(t.Context(), m, img, filtered)
-	must(t, err)
+	fail.On(t, err)
 	data := m.blobs[built.New[0].Digest]
 	if head := data[:10]; !bytes.Equal(head[:8], []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0}) {
 		t.Errorf("gzip header % x has a name or a time", head)
 	}
 	z, err := gzip.NewReader(bytes.NewReader(data))
-	must(t, err)
+	fail.On(t, err)
 	type line struct {
 		Name     string
 		Mode     int64
@@ -72,7 +72,7 @@ func TestLayerHeaders(t *testing.T) {
 		if err == io.EOF {
 			break
 		}
-		must(t, err)
+		fail.On(t, err)
 		got = append(got, line{h.Name, h.Mode, h.Size, h.Uid, h.Gid, h.ModTime.Unix(), h.Format})
 	}
 	var want []line

@@ -26,11 +26,11 @@ func TestStream(t *testing.T) {
 		cache,
 	}}.image(t))
 	img, err := Open(t.Context(), m, "", root)
-	must(t, err)
+	fail.On(t, err)
 
 	stream := func() []string {
 		var got []string
-		must(t, img.Stream(t.Context(), func(m *catalog.Meta) error {
+		fail.On(t, img.Stream(t.Context(), func(m *catalog.Meta) error {
 			got = append(got, m.Name+" "+m.File)
 			return nil
 		}))
@@ -47,7 +47,7 @@ func TestStream(t *testing.T) {
 		fail.Diff(t, got, stream())
 	}
 	want, err := img.Read(t.Context(), catalog.Options{})
-	must(t, err)
+	fail.On(t, err)
 	var all []string
 	for _, m := range want.Others {
 		all = append(all, m.Name+" "+m.File)
@@ -62,7 +62,7 @@ func TestStreamErrors(t *testing.T) {
 	img, err := Open(t.Context(), m, "", m.putImage(t, source{layers: [][]header{
 		{{"configs/a.json", `{"schema":"a"}{"schema":"b"}`}, {"configs/b.json", `{"schema":`}},
 	}}.image(t)))
-	must(t, err)
+	fail.On(t, err)
 	count := 0
 	err = img.Stream(t.Context(), func(*catalog.Meta) error { count++; return nil })
 	var found *catalog.Error

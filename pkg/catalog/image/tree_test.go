@@ -39,12 +39,12 @@ func TestPut(t *testing.T) {
 			}
 			before := images(t, m, root)
 			built, err := image.AddTree(t.Context(), m, grown, opened(t, m, root))
-			must(t, err)
+			fail.On(t, err)
 			for n, img := range images(t, m, built.Root) {
 				runtime, _ := unpacked(t, img, grown.Dir)
 				fail.Diff(t, want, runtime.files(grown.Dir))
 				config, err := img.ConfigFile()
-				must(t, err)
+				fail.On(t, err)
 				if len(config.Config.Entrypoint) > 0 || !cmp.Equal(config.Config.Cmd, grown.Cmd) {
 					t.Errorf("it runs %q %q", config.Config.Entrypoint, config.Config.Cmd)
 				}
@@ -52,13 +52,13 @@ func TestPut(t *testing.T) {
 					t.Errorf("the history ends with %q", last.CreatedBy)
 				}
 				first, err := before[n].Manifest()
-				must(t, err)
+				fail.On(t, err)
 				now, err := img.Manifest()
-				must(t, err)
+				fail.On(t, err)
 				fail.Diff(t, first.Layers, now.Layers[:len(now.Layers)-1])
 			}
 			again, err := image.AddTree(t.Context(), newMemory(), grown, opened(t, m, root))
-			must(t, err)
+			fail.On(t, err)
 			fail.Diff(t, built, again)
 			fail.Diff(t, want, treeOf(t, m, built.Root))
 		})
@@ -73,9 +73,9 @@ func TestPutOnSeveral(t *testing.T) {
 	arm64 := opened(t, m, m.putImage(t, source{arch: "arm64", layers: [][]header{baseArm}}.image(t)))
 	both := opened(t, m, m.putIndex(t, index(t, source{arch: "arm64", layers: [][]header{baseArm, configs}}, source{arch: "s390x", layers: [][]header{base}})))
 	built, err := image.AddTree(t.Context(), m, grown, amd64, arm64, both)
-	must(t, err)
+	fail.On(t, err)
 	joined, err := image.Open(t.Context(), m, "", built.Root)
-	must(t, err)
+	fail.On(t, err)
 	var got []string
 	for _, p := range joined.Platforms {
 		got = append(got, p.String())
@@ -86,13 +86,13 @@ func TestPutOnSeveral(t *testing.T) {
 	// Each is the same as when built alone.
 	for n, one := range []*image.Image{amd64, arm64} {
 		alone, err := image.AddTree(t.Context(), newMemory(), grown, one)
-		must(t, err)
+		fail.On(t, err)
 		if line := joined.Platforms[n].Descriptor; line.Digest != alone.Root.Digest || line.MediaType != alone.Root.MediaType || line.Size != alone.Root.Size {
 			t.Errorf("%s is %v, and alone %v", joined.Platforms[n], line, alone.Root)
 		}
 	}
 	again, err := image.AddTree(t.Context(), newMemory(), grown, amd64, arm64, both)
-	must(t, err)
+	fail.On(t, err)
 	fail.Diff(t, built, again)
 	fail.Diff(t, map[string]string{"a": "A", "d/b": "B", "empty": ""}, treeOf(t, m, built.Root))
 }
@@ -100,14 +100,14 @@ func TestPutOnSeveral(t *testing.T) {
 func opened(t *testing.T, m *memory, root ocispec.Descriptor) *image.Image {
 	t.Helper()
 	img, err := image.Open(t.Context(), m, "", root)
-	must(t, err)
+	fail.On(t, err)
 	return img
 }
 
 func treeOf(t *testing.T, m *memory, root ocispec.Descriptor) map[string]string {
 	t.Helper()
 	got := map[string]string{}
-	must(t, image.ReadTree(t.Context(), opened(t, m, root), grown.Dir, func(name string, r io.Reader) error {
+	fail.On(t, image.ReadTree(t.Context(), opened(t, m, root), grown.Dir, func(name string, r io.Reader) error {
 		data, err := io.ReadAll(r)
 		got[name] = string(data)
 		return err

@@ -34,7 +34,7 @@ func TestVerdict(t *testing.T) {
 	for _, test := range tests {
 		l := &image.Lister{Dir: "configs", Also: []string{"tmp/cache"}, Budget: layers.NewBudget(1 << 20)}
 		found, err := l.List(bytes.NewReader(pack(t, test.headers)))
-		must(t, err)
+		fail.On(t, err)
 		fail.Diff(t, test.want, verdict(found))
 	}
 	fail.Diff(t, Unread, verdict(nil))

@@ -36,8 +36,7 @@ entries:
 	fail.On(t, err)
 	for bundle, want := range map[string]upgrade.Outcome{"p.v1": upgrade.AtHead, "p.v2": upgrade.Ahead, "p.v3": upgrade.Ahead} {
 		o := installed.Operator{Package: "p", Bundle: bundle, Version: bundle[3:] + ".0.0", Generation: graph.V1}
-		report, err := upgrade.Check([]installed.Operator{o}, []upgrade.Catalog{{Name: "c", Kept: c, Source: c}}, upgrade.Options{})
-		fail.On(t, err)
+		report := checked(t, []installed.Operator{o}, []upgrade.Catalog{{Name: "c", Kept: c, Source: c}}, upgrade.Options{})
 		if diff := cmp.Diff(want, report.Operators[0].Outcome); diff != "" {
 			t.Errorf("%s: %s %+v", bundle, diff, report.Operators[0].Paths)
 		}

@@ -139,8 +139,7 @@ func TestBlocks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := content(t, test.lines...)
-			r, err := upgrade.Check([]installed.Operator{test.operator}, []upgrade.Catalog{{Name: "c", Kept: c}}, upgrade.Options{ClusterVersion: test.version})
-			fail.On(t, err)
+			r := checked(t, []installed.Operator{test.operator}, []upgrade.Catalog{{Name: "c", Kept: c}}, upgrade.Options{ClusterVersion: test.version})
 			var got []string
 			for line := range strings.SplitSeq(format(r.Operators[0]), "\n") {
 				if strings.Contains(line, " possible=") {

@@ -214,8 +214,7 @@ func TestCheck(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := upgrade.Check([]installed.Operator{test.operator}, test.catalogs, upgrade.Options{})
-			fail.On(t, err)
+			r := checked(t, []installed.Operator{test.operator}, test.catalogs, upgrade.Options{})
 			fail.Diff(t, test.want, strings.Split(format(r.Operators[0]), "\n"))
 			stranded := len(r.WithOutcome(upgrade.Stranded, upgrade.NotMirrored)) > 0
 			if want := strings.HasPrefix(test.want[0], "stranded") || strings.HasPrefix(test.want[0], "not-mirrored"); stranded != want {
@@ -233,8 +232,7 @@ func TestCheckRange(t *testing.T) {
 	certified.SelfCertified = true
 	broken := v1("1.0.0")
 	broken.Range = "one"
-	r, err := upgrade.Check([]installed.Operator{pinned, certified, broken}, []upgrade.Catalog{{Name: "c", Kept: c}}, upgrade.Options{})
-	fail.On(t, err)
+	r := checked(t, []installed.Operator{pinned, certified, broken}, []upgrade.Catalog{{Name: "c", Kept: c}}, upgrade.Options{})
 	var got []string
 	for _, a := range r.Operators {
 		got = append(got, format(a))
@@ -250,8 +248,7 @@ func TestCheckRange(t *testing.T) {
 func TestReportAsJSON(t *testing.T) {
 	t.Parallel()
 	c := content(t, chain)
-	r, err := upgrade.Check([]installed.Operator{classic("1.2.0", "stable")}, []upgrade.Catalog{{Name: "c", Kept: c}}, upgrade.Options{ClusterVersion: "4.19.3"})
-	fail.On(t, err)
+	r := checked(t, []installed.Operator{classic("1.2.0", "stable")}, []upgrade.Catalog{{Name: "c", Kept: c}}, upgrade.Options{ClusterVersion: "4.19.3"})
 	got, err := json.Marshal(r)
 	fail.On(t, err)
 	want := `{"clusterVersion":"4.19.3","kubernetes":"1.32","operators":[{"origin":"","package":"p","namespace":"n","bundle":"p.v1.2.0","version":"1.2.0","generation":"OLM classic","channels":["stable"],"outcome":"reaches",` +

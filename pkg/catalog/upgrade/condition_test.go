@@ -18,8 +18,7 @@ import (
 func checkOne(t *testing.T, o installed.Operator, k *catalog.Catalog, options upgrade.Options) upgrade.Report {
 	t.Helper()
 	o.Package, o.Bundle, o.Version, o.Namespace, o.Channels = "p", "p.v1.0.0", "1.0.0", "zoo", []string{"stable"}
-	r, err := upgrade.Check([]installed.Operator{o}, []upgrade.Catalog{{Name: "c", Kept: k}}, options)
-	fail.On(t, err)
+	r := checked(t, []installed.Operator{o}, []upgrade.Catalog{{Name: "c", Kept: k}}, options)
 	return r
 }
 
@@ -141,7 +140,6 @@ func TestConflicts(t *testing.T) {
 	again := content(t, "stable: p.v1.0.0", "p.v1.0.0="+gvk("v1", "A"))
 	other := content(t, "stable: p.v1.0.0", "p.v1.0.0="+gvk("v2", "A"))
 	other.Packages[0].Name = "q"
-	r, err := upgrade.Check(nil, []upgrade.Catalog{{Name: "a", Kept: one}, {Name: "b", Kept: again}, {Name: "c", Kept: other}}, upgrade.Options{})
-	fail.On(t, err)
+	r := checked(t, nil, []upgrade.Catalog{{Name: "a", Kept: one}, {Name: "b", Kept: again}, {Name: "c", Kept: other}}, upgrade.Options{})
 	fail.Diff(t, []upgrade.Conflict{{Group: "x.io", Kind: "A", Packages: []string{"p", "q"}}}, r.Conflicts)
 }

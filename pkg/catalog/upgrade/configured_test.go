@@ -55,8 +55,7 @@ func TestConfiguredGeneration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			report, err := upgrade.Check(append([]installed.Operator{provider}, tc.clusters...), catalogs, upgrade.Options{Configured: tc.configured})
-			fail.On(t, err)
+			report := checked(t, append([]installed.Operator{provider}, tc.clusters...), catalogs, upgrade.Options{Configured: tc.configured})
 			var got []string
 			for _, r := range report.Operators[1:] {
 				line := r.Generation + " " + string(r.Outcome)

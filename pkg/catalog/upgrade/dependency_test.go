@@ -73,8 +73,7 @@ func TestDependenciesOfHops(t *testing.T) {
 				catalogs = append(catalogs, upgrade.Catalog{Name: "other", Kept: other})
 			}
 			operators := append([]installed.Operator{classic("1.0.0", "stable")}, test.runs...)
-			r, err := upgrade.Check(operators, catalogs, upgrade.Options{})
-			fail.On(t, err)
+			r := checked(t, operators, catalogs, upgrade.Options{})
 			a := r.Operators[0]
 			fail.Diff(t, test.outcome, a.Outcome)
 			var got []string
@@ -113,8 +112,7 @@ func TestRefusedHops(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := upgrade.Check([]installed.Operator{test.operator}, []upgrade.Catalog{{Name: "c", Kept: content(t, test.lines...)}}, upgrade.Options{})
-			fail.On(t, err)
+			r := checked(t, []installed.Operator{test.operator}, []upgrade.Catalog{{Name: "c", Kept: content(t, test.lines...)}}, upgrade.Options{})
 			var got []string
 			for line := range strings.SplitSeq(format(r.Operators[0]), "\n") {
 				if !strings.Contains(line, " possible=") {

@@ -85,7 +85,14 @@ func operatorsOf(p *catalog.Package) []installed.Operator {
 
 func check(t *testing.T, o installed.Operator, kept, source *catalog.Catalog) upgrade.Result {
 	t.Helper()
-	r, err := upgrade.Check([]installed.Operator{o}, []upgrade.Catalog{{Name: "c", Kept: kept, Source: source}}, upgrade.Options{ClusterVersion: "4.19"})
-	fail.On(t, err)
+	r := checked(t, []installed.Operator{o}, []upgrade.Catalog{{Name: "c", Kept: kept, Source: source}}, upgrade.Options{ClusterVersion: "4.19"})
 	return r.Operators[0]
+}
+
+// checked checks operators.
+func checked(t *testing.T, operators []installed.Operator, catalogs []upgrade.Catalog, opts upgrade.Options) upgrade.Report {
+	t.Helper()
+	r, err := upgrade.Check(operators, catalogs, opts)
+	fail.On(t, err)
+	return r
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
-	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // Edges refer to names. An operator known only by its version is the bundle of that version, even
@@ -25,8 +24,7 @@ func TestOnlyVersionKnown(t *testing.T) {
 	} {
 		for _, generation := range []graph.Generation{graph.Classic, graph.V1} {
 			o := installed.Operator{Package: "p", Version: version, Generation: generation}
-			report, err := upgrade.Check([]installed.Operator{o}, []upgrade.Catalog{{Name: "c", Kept: kept, Source: source}}, upgrade.Options{})
-			fail.On(t, err)
+			report := checked(t, []installed.Operator{o}, []upgrade.Catalog{{Name: "c", Kept: kept, Source: source}}, upgrade.Options{})
 			a := report.Operators[0]
 			if diff := cmp.Diff(want.bundle+" "+string(want.outcome), a.Bundle+" "+string(a.Outcome)); diff != "" {
 				t.Errorf("%s, %v: %s", version, generation, diff)

@@ -51,8 +51,7 @@ func TestSubscriptions(t *testing.T) {
 			t.Parallel()
 			o := classic("1.0.0", "stable")
 			o.Catalog = test.source
-			r, err := upgrade.Check([]installed.Operator{o}, test.catalogs, upgrade.Options{})
-			fail.On(t, err)
+			r := checked(t, []installed.Operator{o}, test.catalogs, upgrade.Options{})
 			fail.Diff(t, test.want, format(r.Operators[0]))
 		})
 	}
@@ -73,8 +72,7 @@ func TestAmbiguousCatalogs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := upgrade.Check([]installed.Operator{v1("1.0.0")}, []upgrade.Catalog{{Name: "a", Kept: test.a}, {Name: "b", Kept: test.b}}, upgrade.Options{})
-			fail.On(t, err)
+			r := checked(t, []installed.Operator{v1("1.0.0")}, []upgrade.Catalog{{Name: "a", Kept: test.a}, {Name: "b", Kept: test.b}}, upgrade.Options{})
 			if diff := cmp.Diff(test.want, r.Operators[0].Notes); diff != "" {
 				t.Errorf("%s\n%s", diff, format(r.Operators[0]))
 			}

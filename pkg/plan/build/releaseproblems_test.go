@@ -56,7 +56,5 @@ func TestUnavailablePayloads(t *testing.T) {
 	made := w.Payload("4.20.1-x86_64")
 	w.registry.Script(registrytest.Rule{Path: made.Digest.String(), Action: registrytest.Status(http.StatusNotFound)})
 	_, err := w.make("  platform: {channels: [{name: stable-4.20}]}\n")
-	if err == nil || !strings.Contains(err.Error(), "release 4.20.1-x86_64: reading release image "+made.Reference()) {
-		t.Error(err)
-	}
+	says(t, err, "release 4.20.1-x86_64: reading release image "+made.Reference())
 }

@@ -138,9 +138,7 @@ func TestReleaseByName(t *testing.T) {
 		made.Repository + "@" + digest.FromString("no").String(): "imageset.yaml:5: reading release image ",
 	} {
 		_, err := w.make("  platform:\n    release: '" + ref + "'\n")
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", ref, err)
-		}
+		says(t, err, want)
 	}
 }
 

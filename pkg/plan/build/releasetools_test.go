@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 )
 
@@ -49,8 +48,6 @@ func TestReleaseTools(t *testing.T) {
 			config += "  blockedImages: [{name: '.*" + tc.blocked + "'}]\n"
 		}
 		_, err := w.make("  platform:\n" + config)
-		if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "imageset.yaml:") || !strings.Contains(advice.Hint(err), tc.hint) {
-			t.Errorf("%s: %v (%s)", tc.tools, err, advice.Hint(err))
-		}
+		says(t, err, tc.want, "imageset.yaml:", tc.hint)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -244,4 +245,14 @@ func (w *fixture) makePlan(text string) *plan.Plan {
 
 func descriptor(mediaType, raw string) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromString(raw), Size: int64(len(raw))}
+}
+
+// says checks that err is an error that contains all words, in its text or in its advice.
+func says(t *testing.T, err error, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		if err == nil || !strings.Contains(advice.Text(err), word) {
+			t.Errorf("%v does not say %q", advice.Text(err), word)
+		}
+	}
 }

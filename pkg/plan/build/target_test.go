@@ -17,9 +17,7 @@ func TestConflictingTargets(t *testing.T) {
 	one := resolvedImage{request: &imageRequest{source: "h/a:v1", ref: reference.Reference{Host: "h", Path: "a", Tag: "v1"}, repo: "z"}, digest: digest.FromString("1")}
 	two := resolvedImage{request: &imageRequest{source: "h/b:v1", ref: reference.Reference{Host: "h", Path: "b", Tag: "v1"}, repo: "z"}, digest: digest.FromString("2")}
 	_, _, err := assignTargets([]resolvedImage{one, two})
-	if err == nil || !strings.Contains(err.Error(), "z:v1") || !strings.Contains(advice.Hint(err), "targetRepo") {
-		t.Errorf("assignTargets = %v", err)
-	}
+	says(t, err, "z:v1", "targetRepo")
 	two.digest = one.digest
 	if images, _, err := assignTargets([]resolvedImage{one, two}); err != nil || len(images) != 2 {
 		t.Errorf("the same image under one name: %v, %v", images, err)
