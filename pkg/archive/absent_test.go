@@ -8,16 +8,12 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
-	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestAbsentContent(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()
 	s.write(t, dir, Options{})
-	a, err := Open(dir)
-	fail.On(t, err)
-	defer a.Close()
+	a := mustOpen(t, dir)
 	absent := ocispec.Descriptor{Digest: digest.FromString("absent"), Size: 6}
 	if _, err := a.Blob(t.Context(), "", absent, 0); a.Has(absent) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Blob = %v", err)

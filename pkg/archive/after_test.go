@@ -2,7 +2,6 @@ package archive
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -25,8 +24,7 @@ func TestAfter(t *testing.T) {
 	fail.On(t, w.Finish(t.Context()))
 	set, err := w.Ref()
 	fail.On(t, errors.Join(err, w.Close()))
-	raw, err := os.ReadFile(filepath.Join(dir, setName(7)))
-	fail.On(t, err)
+	raw := contentOf(t, filepath.Join(dir, setName(7)))
 	if want := (state.SetRef{Sequence: 7, Set: digest.FromBytes(raw)}); set != want {
 		t.Errorf("it is %v, want %v", set, want)
 	}

@@ -63,9 +63,7 @@ func TestUnreadablePlace(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, err := Open(dir)
-			fail.On(t, err)
-			defer a.Close()
+			a := mustOpen(t, dir)
 			v := &a.set.Volumes[1]
 			from, to, lost := at(v)
 			f := &a.members[0].volumes[1].files[0]
@@ -95,9 +93,7 @@ func TestMediumRemoved(t *testing.T) {
 	s.write(t, dir, Options{VolumeSize: 128 << 10})
 	for name, gone := range map[string]error{"input/output error": syscall.EIO, "no such device": syscall.ENODEV} {
 		t.Run(name, func(t *testing.T) {
-			a, err := Open(dir)
-			fail.On(t, err)
-			defer a.Close()
+			a := mustOpen(t, dir)
 			if len(a.set.Volumes) < 2 {
 				t.Fatal("there is one volume only")
 			}
@@ -149,12 +145,10 @@ func TestReadOnlyMedium(t *testing.T) {
 func TestVerifyIsCancelled(t *testing.T) {
 	s, dir := newSample(1, 3<<20, 3<<20), t.TempDir()
 	s.write(t, dir, Options{})
-	a, err := Open(dir)
-	fail.On(t, err)
-	defer a.Close()
+	a := mustOpen(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	var read int64
-	err = a.Verify(ctx, func(n int64) { read += n; cancel() })
+	err := a.Verify(ctx, func(n int64) { read += n; cancel() })
 	if !errors.Is(err, context.Canceled) || read > a.Size()-(1<<20) {
 		t.Errorf("Verify = %v after %d of %d bytes", err, read, a.Size())
 	}
@@ -165,9 +159,7 @@ func TestVerifyIsCancelled(t *testing.T) {
 func TestVerifySeveralMediaAtOnce(t *testing.T) {
 	s, dir := newSample(1, slices.Repeat([]int{9000}, 12)...), t.TempDir()
 	s.write(t, dir, Options{VolumeSize: 16 << 10})
-	a, err := Open(dir)
-	fail.On(t, err)
-	defer a.Close()
+	a := mustOpen(t, dir)
 	var want []string
 	for i := range a.set.Volumes {
 		v := &a.set.Volumes[i]

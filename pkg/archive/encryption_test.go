@@ -185,8 +185,7 @@ func TestEncryptedIsAge(t *testing.T) {
 	a := openAs(t, dir, ann)
 	m := a.selected()
 	for i := range m.set.Volumes {
-		raw, err := os.ReadFile(filepath.Join(dir, m.set.Volumes[i].Name))
-		fail.On(t, err)
+		raw := contentOf(t, filepath.Join(dir, m.set.Volumes[i].Name))
 		for _, e := range m.set.Volumes[i].Entries[1:] {
 			file := raw[e.Encrypted.Offset:][:e.Encrypted.Size]
 			if e.Path == copyPath { // what is encrypted in it is an age file of its own

@@ -27,8 +27,7 @@ func TestForeignArchive(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	newSample(1, 3000).write(t, dir, Options{})
-	ours, err := os.ReadFile(filepath.Join(dir, volumeName(1, 1)))
-	fail.On(t, err)
+	ours := contentOf(t, filepath.Join(dir, volumeName(1, 1)))
 	for name, tc := range map[string]struct {
 		file       string
 		raw        []byte

@@ -142,8 +142,7 @@ func TestHostileVolumes(t *testing.T) {
 			a, err := Open(dir)
 			fail.On(t, err)
 			fail.On(t, a.Close())
-			raw, err := os.ReadFile(filepath.Join(dir, volumeName(1, 1)))
-			fail.On(t, err)
+			raw := contentOf(t, filepath.Join(dir, volumeName(1, 1)))
 			h := &hostile{raw: raw, volume: &a.set.Volumes[0]}
 			for i := range h.volume.Entries {
 				if e := &h.volume.Entries[i]; e.Digest == digest.FromBytes(s.bytes[s.Entries[1].Digest]) {

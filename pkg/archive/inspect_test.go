@@ -53,13 +53,9 @@ func TestLostIsWhatCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			s.write(t, dir, Options{VolumeSize: 16 << 10})
-			whole, err := Open(dir)
-			fail.On(t, err)
-			defer whole.Close()
+			whole := mustOpen(t, dir)
 			fail.On(t, tc.damage(dir, whole))
-			a, err := Inspect(dir)
-			fail.On(t, err)
-			defer a.Close()
+			a := mustInspect(t, dir)
 			said := map[digest.Digest]bool{}
 			var damage *DamageError
 			if err := a.Verify(t.Context(), nil); errors.As(err, &damage) {

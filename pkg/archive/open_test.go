@@ -50,8 +50,7 @@ func (s *line) next(t *testing.T, whole *sample, size int64) string {
 
 func newest(t *testing.T, dirs ...string) SetInfo {
 	t.Helper()
-	a, err := Inspect(dirs...)
-	fail.On(t, err)
+	a := mustInspect(t, dirs...)
 	defer a.Close()
 	return a.Selected()
 }
@@ -90,6 +89,21 @@ func mustOpen(t *testing.T, dirs ...string) *Archive {
 	fail.On(t, err)
 	t.Cleanup(func() { _ = a.Close() }) // only read
 	return a
+}
+
+func mustInspect(t *testing.T, dirs ...string) *Archive {
+	t.Helper()
+	a, err := Inspect(dirs...)
+	fail.On(t, err)
+	t.Cleanup(func() { _ = a.Close() }) // only read
+	return a
+}
+
+func contentOf(t testing.TB, file string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	fail.On(t, err)
+	return raw
 }
 
 // TestChainOfSets checks that with the folders of all sets, in any order, everything is readable.
@@ -169,9 +183,7 @@ func TestMissingVolumes(t *testing.T) {
 		return sequence == 1 && set == s.sets[0].Set
 	}}, s.dirs...)
 	says(t, err, want, volumeName(1, 2)+" (sequence 1, volume 2 of ")
-	a, err := Inspect(s.dirs...)
-	fail.On(t, err)
-	defer a.Close()
+	a := mustInspect(t, s.dirs...)
 	lost := s.samples[2].readable(t, a)
 	var damage *DamageError
 	if err := a.Verify(t.Context(), nil); !errors.As(err, &damage) || len(damage.Damage) != 2 || len(damage.Lost()) != lost || lost == 0 {

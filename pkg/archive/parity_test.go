@@ -33,8 +33,7 @@ func redundant(t *testing.T, percent int, opts Options) (dir string, files map[s
 // rebuildIn rebuilds what is missing in folders.
 func rebuildIn(t *testing.T, opts RebuildOptions, dirs ...string) ([]RebuiltVolume, error) {
 	t.Helper()
-	a, err := Inspect(dirs...)
-	fail.On(t, err)
+	a := mustInspect(t, dirs...)
 	defer a.Close()
 	return a.Rebuild(t.Context(), opts)
 }
@@ -192,9 +191,7 @@ func TestParityRefuses(t *testing.T) {
 	sample.write(t, dir, Options{})
 	_, err := rebuildIn(t, RebuildOptions{}, dir)
 	says(t, err, "there are no parity files")
-	a, err := Inspect(dir)
-	fail.On(t, err)
-	defer a.Close()
+	a := mustInspect(t, dir)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(syscall.EINTR)
 	opts := Options{Redundancy: 10}

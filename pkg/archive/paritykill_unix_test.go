@@ -23,10 +23,8 @@ func TestParityHangs(t *testing.T) {
 	if dir == "" {
 		t.Skip("it runs in a process of TestParityKilled")
 	}
-	a, err := Inspect(dir)
-	fail.On(t, err)
-	defer a.Close()
-	err = AddParity(t.Context(), dir, a.Selected().SetRef, Options{Redundancy: 40, WatchParity: func(_ int64, done func() int64) func() {
+	a := mustInspect(t, dir)
+	err := AddParity(t.Context(), dir, a.Selected().SetRef, Options{Redundancy: 40, WatchParity: func(_ int64, done func() int64) func() {
 		return func() { // everything was written, and no file has its name
 			if err := os.WriteFile(filepath.Join(dir, "reached"), nil, 0o600); err != nil || done() == 0 {
 				os.Exit(1)
@@ -73,9 +71,7 @@ func TestParityKilled(t *testing.T) {
 	for _, name := range left {
 		fail.On(t, os.Chtimes(filepath.Join(dir, name), hourAgo, hourAgo))
 	}
-	a, err := Inspect(dir)
-	fail.On(t, err)
-	defer a.Close()
+	a := mustInspect(t, dir)
 	fail.On(t, AddParity(t.Context(), dir, a.Selected().SetRef, Options{Redundancy: 40}))
 	fail.Diff(t, want, folder(t, dir))
 }

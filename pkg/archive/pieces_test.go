@@ -47,9 +47,7 @@ func TestReadThroughRepairs(t *testing.T) {
 	at := locations(a.blobs, blob.Digest)[0]
 	alter(t, first.Volumes[at.volume].Path, flip((at.entry.Offset+5)*8))
 
-	broken, err := Inspect(s.dirs...)
-	fail.On(t, err)
-	defer broken.Close()
+	broken := mustInspect(t, s.dirs...)
 	var damage *DamageError
 	if err := broken.Verify(t.Context(), nil); !errors.As(err, &damage) || damage.Recoverable() || !slices.Contains(damage.Lost(), blob.Digest) {
 		t.Fatalf("Verify = %v", err)

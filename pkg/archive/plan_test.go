@@ -18,13 +18,12 @@ import (
 func forge(t *testing.T, dir, from, to string) {
 	t.Helper()
 	file := filepath.Join(dir, setName(1))
-	raw, err := os.ReadFile(file)
-	fail.On(t, err)
+	raw := contentOf(t, file)
 	forged := bytes.ReplaceAll(raw, []byte(from), []byte(to))
 	if bytes.Equal(raw, forged) {
 		t.Fatalf("the set manifest has no %s", from)
 	}
-	err = errors.Join(os.WriteFile(file, forged, 0o644),
+	err := errors.Join(os.WriteFile(file, forged, 0o644),
 		os.WriteFile(filepath.Join(dir, sumName(1)), sum(setID{sequence: 1}, digest.FromBytes(forged)), 0o644))
 	fail.On(t, err)
 }
@@ -35,9 +34,7 @@ func TestPlanOfAnotherDigest(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()
 	s.write(t, dir, Options{})
 	forge(t, dir, `"plan":"`+string(digest.FromBytes(s.plan)), `"plan":"`+string(digest.FromString("another")))
-	a, err := Open(dir)
-	fail.On(t, err)
-	defer a.Close()
+	a := mustOpen(t, dir)
 	_, read := readPlan(t.Context(), a)
 	for what, err := range map[string]error{"reading": read, "Verify": a.Verify(t.Context(), nil)} {
 		var damage *DamageError
@@ -53,8 +50,7 @@ func TestPlanDoesNotDecompress(t *testing.T) {
 	s, dir := newSample(1, 1000), t.TempDir()
 	s.write(t, dir, Options{})
 	volume := filepath.Join(dir, setID{sequence: 1}.volume(1))
-	raw, err := os.ReadFile(volume)
-	fail.On(t, err)
+	raw := contentOf(t, volume)
 	at := bytes.Index(raw, []byte{0x1f, 0x8b})
 	if at < 0 {
 		t.Fatal("no gzip in the volume")
@@ -94,12 +90,8 @@ func TestPlanBesideARepairWithAnother(t *testing.T) {
 	spare := t.TempDir()
 	other.write(t, spare, Options{})
 	forge(t, spare, `"plan":"`+string(digest.FromBytes(other.plan)), `"plan":"`+string(digest.FromBytes(s.plan)))
-	a, err := Open(dir)
-	fail.On(t, err)
-	defer a.Close()
-	b, err := Open(spare)
-	fail.On(t, err)
-	defer b.Close()
+	a := mustOpen(t, dir)
+	b := mustOpen(t, spare)
 	// Treat spare as a repair of dir: its members come first.
 	a.members = append(b.members, a.members...)
 	a.indexEntries()

@@ -30,8 +30,7 @@ func onlyVolumes(t *testing.T, dirs ...string) string {
 			if !strings.HasSuffix(name, ".tar") {
 				continue
 			}
-			raw, err := os.ReadFile(filepath.Join(dir, name))
-			fail.On(t, err)
+			raw := contentOf(t, filepath.Join(dir, name))
 			n++
 			fail.On(t, os.WriteFile(filepath.Join(to, fmt.Sprintf("disk %c.bin", 'z'-n)), raw, 0o600))
 		}
@@ -100,8 +99,7 @@ func TestAlteredVolumesAlone(t *testing.T) {
 	s.write(t, dir, Options{Sign: ops.sign})
 	alone := onlyVolumes(t, dir)
 	file := filepath.Join(alone, fileNamesIn(t, alone)[0])
-	raw, err := os.ReadFile(file)
-	fail.On(t, err)
+	raw := contentOf(t, file)
 	for at := 0; at < len(raw); at += sparsely(13, 101) {
 		bad := slices.Clone(raw)
 		bad[at] ^= 1 << (at % 8)
@@ -115,7 +113,7 @@ func TestAlteredVolumesAlone(t *testing.T) {
 		}
 	}
 	fail.On(t, os.WriteFile(file, raw, 0o600))
-	_, err = OpenWith(OpenOptions{Signatures: mallory.policy}, alone)
+	_, err := OpenWith(OpenOptions{Signatures: mallory.policy}, alone)
 	says(t, err, "not a trusted key")
 	unsigned := t.TempDir()
 	s.write(t, unsigned, Options{})
@@ -206,9 +204,7 @@ func TestIncrementsAlone(t *testing.T) {
 	other.Name = "other"
 	three := t.TempDir()
 	other.write(t, three, Options{After: 8})
-	a, err := Open(one, onlyVolumes(t, three))
-	fail.On(t, err)
-	defer a.Close()
+	a := mustOpen(t, one, onlyVolumes(t, three))
 	fail.Diff(t, 1, a.Selected().Sequence)
 	if _, err := Open(onlyVolumes(t, one, one)); err != nil {
 		t.Errorf("volumes twice: %v", err)
@@ -234,9 +230,7 @@ func TestRebuildVolumesAlone(t *testing.T) {
 	for _, name := range []string{firstSet, firstSum, lost} {
 		fail.On(t, os.Remove(filepath.Join(dir, name)))
 	}
-	a, err := Inspect(dir)
-	fail.On(t, err)
-	defer a.Close()
+	a := mustInspect(t, dir)
 	if done, err := a.Rebuild(t.Context(), RebuildOptions{}); err != nil || len(done) != 1 {
 		t.Fatalf("%+v, %v", done, err)
 	}

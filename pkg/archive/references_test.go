@@ -34,8 +34,7 @@ func (s *sample) plus(more *sample) *sample {
 // onto returns the base for a set that builds on the set of a sample in a folder.
 func (s *sample) onto(t *testing.T, dir string, sequence int) *Base {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(dir, setName(sequence)))
-	fail.On(t, err)
+	raw := contentOf(t, filepath.Join(dir, setName(sequence)))
 	b := &Base{
 		Sets: []state.SetRef{{Sequence: sequence, Set: digest.FromBytes(raw)}},
 		Has:  func(d digest.Digest) bool { return s.bytes[d] != nil },
@@ -54,8 +53,7 @@ func (s *sample) onto(t *testing.T, dir string, sequence int) *Base {
 // stored reads the set manifest of a sequence.
 func stored(t *testing.T, dir string, id setID) *set {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(dir, id.manifest()))
-	fail.On(t, err)
+	raw := contentOf(t, filepath.Join(dir, id.manifest()))
 	s, err := parseSet(raw)
 	fail.On(t, err)
 	return s

@@ -84,8 +84,7 @@ func says(t *testing.T, err error, words ...string) {
 // edit replaces text in a file.
 func edit(t *testing.T, file string, change func(string) string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	fail.On(t, err)
+	text := contentOf(t, file)
 	if changed := change(string(text)); changed == string(text) {
 		t.Fatalf("%s was not changed", file)
 	} else if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
@@ -121,8 +120,7 @@ func TestSigned(t *testing.T) {
 
 	// The set is consistent, but not the one that was signed.
 	edit(t, in(firstSet), func(s string) string { return strings.Replace(s, `"volumeSize":`, `"volumeSize":9`, 1) })
-	raw, err := os.ReadFile(in(firstSet))
-	fail.On(t, err)
+	raw := contentOf(t, in(firstSet))
 	sound := func(raw []byte) {
 		fail.On(t, os.WriteFile(in(firstSum), sum(setID{sequence: 1}, digest.FromBytes(raw)), 0o600))
 	}
@@ -154,8 +152,7 @@ func TestSignatureOfAnother(t *testing.T) {
 	if v, err := opened(&sshsig.Policy{Signers: ops.policy.Signers}, forged); err != nil || v.Signed {
 		t.Errorf("unsigned, and that is allowed: %+v, %v", v, err)
 	}
-	signature, err := os.ReadFile(filepath.Join(genuine, firstSig))
-	fail.On(t, err)
+	signature := contentOf(t, filepath.Join(genuine, firstSig))
 	good := string(signature)
 	foreign, err := sshsig.Sign(ops.signer, "file", strings.NewReader(good))
 	fail.On(t, err)
@@ -276,10 +273,9 @@ func TestSignedChain(t *testing.T) {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	edit(t, filepath.Join(dir, firstSet), func(s string) string { return strings.Replace(s, `"volumeSize":`, `"volumeSize":9`, 1) })
-	raw, err := os.ReadFile(filepath.Join(dir, firstSet))
-	fail.On(t, err)
+	raw := contentOf(t, filepath.Join(dir, firstSet))
 	fail.On(t, os.WriteFile(filepath.Join(dir, firstSum), sum(setID{sequence: 1}, digest.FromBytes(raw)), 0o600))
-	_, err = opened(ops.policy, dir)
+	_, err := opened(ops.policy, dir)
 	says(t, err, "another set")
 }
 

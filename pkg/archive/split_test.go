@@ -34,8 +34,7 @@ func TestPartsAreSetDownWithTheirDigests(t *testing.T) {
 	fail.Diff(t, []string{featureSplit}, set.Features)
 	parts := 0
 	for _, v := range set.Volumes {
-		raw, err := os.ReadFile(filepath.Join(dir, v.Name))
-		fail.On(t, err)
+		raw := contentOf(t, filepath.Join(dir, v.Name))
 		for _, e := range v.Entries {
 			if e.Part == nil {
 				continue
@@ -129,8 +128,7 @@ func TestExtractJoinAndSum(t *testing.T) {
 	}
 	// It lists every file except labels, itself and content whose digest is not SHA-256.
 	listed := 3 + 1 + len(s.Entries) - 1
-	text, err := os.ReadFile(filepath.Join(to, sumsPath))
-	fail.On(t, err)
+	text := contentOf(t, filepath.Join(to, sumsPath))
 	fail.Diff(t, listed, strings.Count(string(text), "\n"))
 }
 

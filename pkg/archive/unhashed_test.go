@@ -57,9 +57,7 @@ func TestUnhashedBlob(t *testing.T) {
 func TestUnhashedDamage(t *testing.T) {
 	s, dir := newSample(1, 9000), t.TempDir()
 	s.write(t, dir, Options{})
-	a, err := Open(dir)
-	fail.On(t, err)
-	defer a.Close()
+	a := mustOpen(t, dir)
 	v := a.set.Volumes[0]
 	i := slices.IndexFunc(v.Entries, func(e entry) bool { return e.Size == 9000 })
 	e := &v.Entries[i]

@@ -25,8 +25,7 @@ func inspect(t *testing.T, dir string) error {
 // alter changes a file in place and returns a function that undoes the change.
 func alter(t *testing.T, path string, change func([]byte) []byte) (undo func()) {
 	t.Helper()
-	before, err := os.ReadFile(path)
-	fail.On(t, err)
+	before := contentOf(t, path)
 	set := func(raw []byte) {
 		f, err := os.OpenFile(path, os.O_RDWR, 0)
 		fail.On(t, err)
