@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -22,9 +20,7 @@ func TestIndenter(t *testing.T) {
 	}
 	i.end()
 	i.end()
-	if diff := cmp.Diff("> one\n> two\n> \n> three\n", b.String()); diff != "" {
-		t.Errorf("output (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, "> one\n> two\n> \n> three\n", b.String())
 }
 
 func TestSize(t *testing.T) {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -28,9 +26,7 @@ func TestContentOfVersion1(t *testing.T) {
 	fail.On(t, err)
 	var again bytes.Buffer
 	fail.On(t, p.Write(&again))
-	if diff := cmp.Diff(string(text), again.String()); diff != "" {
-		t.Errorf("the plan (-file +written again):\n%s", diff)
-	}
+	fail.Diff(t, string(text), again.String())
 	kinds := map[plan.ImageKind]bool{}
 	for _, img := range p.Images {
 		kinds[img.Kind] = true

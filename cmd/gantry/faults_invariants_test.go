@@ -85,9 +85,7 @@ func (d *faultCheck) afterAnother(t *testing.T) {
 			got[i].Uploads = 0
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("different from an uninterrupted run (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 }
 
 // completed returns the blobs that were completed since the logs were reset, by upload or mount or,

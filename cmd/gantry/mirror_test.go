@@ -33,9 +33,7 @@ func TestMirrorBothDirections(t *testing.T) {
 		t.Errorf("of the first run to a mirror, stderr has\n%s", moved.stderr)
 	}
 	carried := w.verify("carried", acme, 4)
-	if diff := cmp.Diff(direct.Catalog, carried.Catalog); diff != "" {
-		t.Errorf("the catalog differs between the ways: %s", diff)
-	}
+	fail.Diff(t, direct.Catalog, carried.Catalog)
 	again = w.must("mirror", "--from", disk, w.docker("/carried"), "--workspace", w.path("elsewhere"))
 	if !strings.Contains(again.stderr, "elsewhere was not used for "+w.docker("/carried")+" before; the last run used "+w.path("far")) || !strings.Contains(again.stderr, "set --workspace to "+w.path("far")) {
 		t.Errorf("of another workspace, stderr has\n%s", again.stderr)

@@ -111,9 +111,7 @@ func TestServe(t *testing.T) {
 		}
 	}
 	s.end(os.Interrupt)
-	if diff := cmp.Diff(before, w.tree("disk")); diff != "" {
-		t.Errorf("serving changed the folder: %s", diff)
-	}
+	fail.Diff(t, before, w.tree("disk"))
 	if conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.addr); err == nil {
 		conn.Close()
 		t.Error("the server still listens")

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -36,7 +34,5 @@ func TestReadersRunBesideOtherRuns(t *testing.T) {
 			t.Errorf("%s was read again", r.Path)
 		}
 	}
-	if diff := cmp.Diff(before, w.tree("workspace/plans")); diff != "" {
-		t.Errorf("the plans of the workspace changed: %s", diff)
-	}
+	fail.Diff(t, before, w.tree("workspace/plans"))
 }

@@ -3,9 +3,10 @@ package main
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 // TestOnlyNamedVerbs checks that a verb is built if and only if it is on the command line, and that
@@ -37,7 +38,5 @@ func TestOnlyNamedVerbs(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(helpText(all, true), helpText(none, true)); diff != "" {
-		t.Errorf("help lists other verbs (-all +none):\n%s", diff)
-	}
+	fail.Diff(t, helpText(all, true), helpText(none, true))
 }

@@ -102,9 +102,7 @@ func TestReleaseSources(t *testing.T) {
 	for _, name := range payload.Components {
 		want.Images = append(want.Images, releases.ReleaseImage{Name: name, Image: payload.Content + "@" + payload.Images[name].String()})
 	}
-	if diff := cmp.Diff(want, first); diff != "" {
-		t.Errorf("the release (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, first)
 	for words, o := range map[string]releases.ReleaseOptions{
 		"gantry list releases --version 4.20": {Release: "4.20"},
 		"has no release 4.20.6":               {Release: disk + "#4.20.6"},
@@ -179,9 +177,7 @@ func TestReleaseContents(t *testing.T) {
 		return names
 	}
 	files := written(releases.ManifestOptions{Included: true, CapabilitySet: "None"}, "out")
-	if diff := cmp.Diff([]string{"0000_50_core.yaml", "0000_50_gated.yaml", "0000_50_gates.yaml", "0000_60_credentials.yaml", "image-references", "release-metadata"}, files); diff != "" {
-		t.Errorf("the files (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []string{"0000_50_core.yaml", "0000_50_gated.yaml", "0000_50_gates.yaml", "0000_60_credentials.yaml", "image-references", "release-metadata"}, files)
 	if text, err := os.ReadFile(p.Path("out/release-metadata")); err != nil || !json.Valid(text) {
 		t.Errorf("release-metadata: %v %s", err, text)
 	}

@@ -134,9 +134,7 @@ func TestListedRelease(t *testing.T) {
 			{Version: "4.19.1", URL: errata + "4.19.1", Channels: []string{"fast-4.20", "stable-4.20"}, Reached: &releases.Reached{Hops: 1, Risks: 1}},
 		},
 	}}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the list (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, got)
 }
 
 // TestReleasePathWithRisks checks that a path that is not acceptable is returned with its risks, and an error.
@@ -175,9 +173,7 @@ func TestReleasePathWithRisks(t *testing.T) {
 	small, _ := mirrortest.UpdateService(t, releasetest.Small())
 	got, err := releases.Releases(t.Context(), releases.ListOptions{Env: small, Channel: "fast-4.20", ReleaseQuery: releases.ReleaseQuery{From: []string{"4.20.1", "4.18.2"}, To: "4.19.2"}})
 	mirrortest.Refused(t, err, advice.Input, "4.20.1 is newer than 4.19.2")
-	if diff := cmp.Diff([]string{"fast-4.20 amd64 4.20.2 6 4.20.1", "fast-4.20 amd64 4.20.2 6 4.18.2", "  4.18.2 -> 4.19.2"}, listed(got)); diff != "" {
-		t.Errorf("the other path (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []string{"fast-4.20 amd64 4.20.2 6 4.20.1", "fast-4.20 amd64 4.20.2 6 4.18.2", "  4.18.2 -> 4.19.2"}, listed(got))
 }
 
 func TestReleasesRefused(t *testing.T) {

@@ -87,9 +87,7 @@ func TestReleaseTools(t *testing.T) {
 		}
 	}
 	names := []string{"oc-4.20.5-darwin-arm64", "oc-4.20.5-linux-amd64", "oc-4.20.5-windows-amd64.exe", "oc-mirror-4.20.5-linux-amd64", "openshift-install-4.20.5-linux-amd64", "openshift-install-4.20.5-x86_64-darwin-arm64"}
-	if diff := cmp.Diff(names, slices.Sorted(maps.Keys(want))); diff != "" {
-		t.Errorf("the tools (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, names, slices.Sorted(maps.Keys(want)))
 	for _, tool := range list.Tools {
 		if content := want[tool.File]; tool.Digest != digest.FromString(content) || tool.Size != int64(len(content)) {
 			t.Errorf("%+v is not what was written", tool)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/removal"
@@ -132,9 +130,7 @@ func TestDelete(t *testing.T) {
 	}
 	before := content()
 	dry := deleted(s, list, dryRun)
-	if diff := cmp.Diff(before, content()); diff != "" {
-		t.Fatalf("the mirror changed:\n%s", diff)
-	}
+	fail.Diff(t, before, content())
 	r := deleted(s, list)
 	if !slices.Equal(r.ImageSets, []string{"imageset"}) || len(r.Catalogs) != 1 || r.Deleted == nil || r.Resources == nil {
 		t.Errorf("%+v", r)

@@ -55,9 +55,7 @@ func TestFilterCatalogs(t *testing.T) {
 	for i, c := range again.Catalogs {
 		same(s, r.Catalogs[i].Folder, c.Folder)
 	}
-	if diff := cmp.Diff(r.Images, again.Images); diff != "" {
-		t.Errorf("filtering it again changed its images: %s", diff)
-	}
+	fail.Diff(t, r.Images, again.Images)
 
 	whole := s.Config("whole.yaml", "  operators: [{catalog: 'dir://"+s.Path("zoo")+"', full: true}]\n")
 	same(s, s.Path("zoo"), filter(whole, "whole", folder.YAML).Catalogs[0].Folder)

@@ -77,9 +77,7 @@ func TestRenderBundles(t *testing.T) {
 	// As with opm, the manifests are summarized only if that is requested and an image has them.
 	migrated := mustRender(s, authoring.RenderOptions{Catalogs: []string{ref}, Migrate: true})
 	folder := mustRender(s, authoring.RenderOptions{Catalogs: []string{s.Path("bundle")}})
-	if diff := cmp.Diff(folder, mustRender(s, authoring.RenderOptions{Catalogs: []string{s.Path("bundle")}, Migrate: true})); diff != "" {
-		t.Errorf("the folder's manifests are lost: %s", diff)
-	}
+	fail.Diff(t, folder, mustRender(s, authoring.RenderOptions{Catalogs: []string{s.Path("bundle")}, Migrate: true}))
 	const objects, excerpt = `"olm.bundle.object"`, `"olm.csv.metadata"`
 	for text, own := range map[string]string{image: objects, migrated: excerpt, folder: objects} {
 		if strings.Contains(text, objects) == strings.Contains(text, excerpt) {
@@ -87,9 +85,7 @@ func TestRenderBundles(t *testing.T) {
 		}
 		says(t, text, `"kelp.v1.2.0"`, own, `"olm.package.required"`, `"Frond"`, `"registry.example.com/kelp/anchor:v1"`, `"registry.example.com/kelp/manager:v1.2.0"`)
 	}
-	if diff := cmp.Diff([]int{2, 0}, []int{strings.Count(image, `"`+ref+`"`), strings.Count(folder, "kelp-bundle")}); diff != "" {
-		t.Errorf("how often the bundle's image is named, by image and folder: %s", diff)
-	}
+	fail.Diff(t, []int{2, 0}, []int{strings.Count(image, `"`+ref+`"`), strings.Count(folder, "kelp-bundle")})
 	begin, err := authoring.InitPackage(authoring.InitOptions{Package: "kelp", DefaultChannel: "stable"})
 	fail.On(t, err)
 	for _, bundle := range []string{image, migrated, folder} {

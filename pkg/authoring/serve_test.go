@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
@@ -86,9 +85,7 @@ func TestCatalogServe(t *testing.T) {
 		t.Errorf("the address is %s, want %s", s.url, want)
 	}
 	api := "/catalogs/operator-index/api/v1/"
-	if diff := cmp.Diff(sortedLines(rendered), sortedLines(s.get(api+"all", http.StatusOK))); diff != "" {
-		t.Errorf("all objects differ from those of the folder: %s", diff)
-	}
+	fail.Diff(t, sortedLines(rendered), sortedLines(s.get(api+"all", http.StatusOK)))
 	metas := s.get(api+"metas?schema=olm.bundle&package=otter", http.StatusOK)
 	if n := strings.Count(metas, "\n"); n != 6 || strings.Count(metas, `"name":"otter.v1.`) != 6 {
 		t.Errorf("%d objects are bundles of otter, want 6:\n%s", n, metas)
@@ -101,9 +98,7 @@ func TestCatalogServe(t *testing.T) {
 	for _, p := range r.call("ListPackages", `{}`) {
 		names = append(names, p["name"].(string))
 	}
-	if diff := cmp.Diff([]string{"heron", "otter", "pond", "vole"}, names); diff != "" {
-		t.Errorf("packages: %s", diff)
-	}
+	fail.Diff(t, []string{"heron", "otter", "pond", "vole"}, names)
 	bundles := r.call("ListBundles", `{}`)
 	if len(bundles) != 10 { // otter.v1.3.0 is in two channels
 		t.Errorf("%d bundles, want 10", len(bundles))
@@ -113,16 +108,12 @@ func TestCatalogServe(t *testing.T) {
 		t.Fatalf("otter.v1.1.1 is not among %v", bundles)
 	}
 	one := map[string]any{"csvName": "otter.v1.1.1", "version": "1.1.1", "packageName": "otter", "channelName": "stable", "replaces": "otter.v1.0.0", "skips": []any{"otter.v1.1.0"}}
-	if diff := cmp.Diff(one, only(bundles[i], one)); diff != "" {
-		t.Errorf("the bundle in the list: %s", diff)
-	}
+	fail.Diff(t, one, only(bundles[i], one))
 	// Like opm, GetBundle does not return the edges of the bundle.
 	got := r.call("GetBundle", `{"pkgName": "otter", "channelName": "stable", "csvName": "otter.v1.1.1"}`)[0]
 	delete(one, "replaces")
 	delete(one, "skips")
-	if diff := cmp.Diff(one, only(got, one)); diff != "" {
-		t.Errorf("the bundle: %s", diff)
-	}
+	fail.Diff(t, one, only(got, one))
 	if !strings.Contains(got["bundlePath"].(string), "/zoo/otter-bundle@sha256:") {
 		t.Errorf("the bundle's image is %v", got["bundlePath"])
 	}

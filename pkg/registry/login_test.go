@@ -105,9 +105,7 @@ func TestLoginKeepsTheRest(t *testing.T) {
 	want := map[string]any{"x": []any{1.0}, "auths": map[string]any{
 		"other.example": map[string]any{"auth": "YTpi"}, server.Host + "/org": map[string]any{"auth": "bWU6cHc="},
 	}}
-	if diff := cmp.Diff(want, parsed); diff != "" {
-		t.Errorf("the file (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, parsed)
 	// The credentials of the path are removed; those of the host still apply to it.
 	if _, err := registry.Login(t.Context(), registry.LoginOptions{Env: e, Registry: server.Host, Ask: asked("me", "pw")}); err != nil {
 		t.Fatal(err)

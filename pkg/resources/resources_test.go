@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -128,15 +126,9 @@ func TestDeterministic(t *testing.T) {
 		given := slices.Clone(images)
 		got, notes, err := Build(images, catalogs, opts)
 		fail.On(t, err)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("files (-first +now):\n%s", diff)
-		}
-		if diff := cmp.Diff(wantNotes, notes); diff != "" {
-			t.Fatalf("notes (-first +now):\n%s", diff)
-		}
-		if diff := cmp.Diff(given, images); diff != "" {
-			t.Fatalf("Build changed its input:\n%s", diff)
-		}
+		fail.Diff(t, want, got)
+		fail.Diff(t, wantNotes, notes)
+		fail.Diff(t, given, images)
 	}
 }
 

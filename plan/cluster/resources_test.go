@@ -117,9 +117,7 @@ func TestResourcesAgain(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(other.Dir, "itms-generic-0.yaml")); err != nil || string(text) != moved {
 		t.Errorf("for another host: %v\n%s", err, cmp.Diff(moved, string(text)))
 	}
-	if diff := cmp.Diff(first, m.text(at)); diff != "" {
-		t.Errorf("those for the mirror changed: %s", diff)
-	}
+	fail.Diff(t, first, m.text(at))
 	// ICSPs replace mirror sets, and the workspace keeps the clusters they are for.
 	if removed, _ := objects(m.again(target("openshift-4.12"))); !slices.Contains(removed, "ImageTagMirrorSet itms-generic-0") {
 		t.Errorf("removed: %q", removed)
@@ -206,9 +204,7 @@ func TestResourcesKeepOptions(t *testing.T) {
 		return rest
 	}
 	m.again(nil)
-	if diff := cmp.Diff(ofMirror(first), ofMirror(m.written())); diff != "" {
-		t.Errorf("without options: %s", diff)
-	}
+	fail.Diff(t, ofMirror(first), ofMirror(m.written()))
 
 	// The component trusted-ca has the CA, unless the user put another one there.
 	const caFile = "workspace/cluster-resources/components/trusted-ca/ca.crt"

@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/update"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -108,9 +109,7 @@ func TestWebFiles(t *testing.T) {
 
 	before := (&mirrored{Site: p.Site}).written()
 	p.Mirrored(config, p.Docker("data"))
-	if diff := cmp.Diff(before, (&mirrored{Site: p.Site}).written()); diff != "" {
-		t.Errorf("the second run wrote different files (-first +second):\n%s", diff)
-	}
+	fail.Diff(t, before, (&mirrored{Site: p.Site}).written())
 	p.Config("releases.yaml", "  additionalImages: [{name: "+p.Source.Host+"/quay.io/openshift-release-dev/ocp-release:4.18.1-x86_64}]\n")
 	p.Mirrored(config, p.Docker("data"))
 	if _, err := removal.Prune(t.Context(), removal.PruneOptions{Env: p.NewEnv(), Mirror: p.Docker("data"), Workspace: p.Workspace(), Yes: true}); err != nil {

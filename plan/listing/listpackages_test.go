@@ -5,8 +5,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
@@ -29,9 +27,7 @@ func TestListPackageOrder(t *testing.T) {
 	for _, b := range listing.Packages[0].Channels[0].Bundles {
 		got = append(got, b.Name)
 	}
-	if diff := cmp.Diff([]string{"a.10", "a.9", "a.1-r2", "a.1-r1", "a.1", "a.none"}, got); diff != "" {
-		t.Errorf("order (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, []string{"a.10", "a.9", "a.1-r2", "a.1-r1", "a.1", "a.none"}, got)
 	if slices.ContainsFunc(newCatalogListing("c", c.Packages, true, "other", declaredBy).Packages, func(p ListedOperator) bool { return len(p.Channels) > 0 }) {
 		t.Error("the listing of one channel has others")
 	}

@@ -41,18 +41,14 @@ func TestDependencies(t *testing.T) {
 	}
 	file := s.WrittenPlan("options.json", heads, given)
 	s.WrittenPlan("fields.json", s.Path("closed.yaml"), func(o *planning.Options) { o.Name = "same" })
-	if diff := cmp.Diff(s.Read("fields.json"), s.Read("options.json")); diff != "" {
-		t.Errorf("the fields of a configuration and the options differ (-fields +options): %s", diff)
-	}
+	fail.Diff(t, s.Read("fields.json"), s.Read("options.json"))
 	p := s.Planned(heads, given)
 	zoo := []string{
 		"heron: heron.v2.0.0 head", "otter: otter.v1.0.0 installed", "otter: otter.v1.1.1 installed", "otter: otter.v1.2.0 installed",
 		"otter: otter.v1.3.0 head", "pond: pond.v1.0.0 dependency",
 	}
 	river := []string{"gravel: gravel.v1.0.0 dependency", "reed: reed.v1.0.0 head", "trout: trout.v0.2.0 dependency"}
-	if diff := cmp.Diff([][]string{zoo, river}, [][]string{kept(p.Catalogs[0]), kept(p.Catalogs[1])}); diff != "" {
-		t.Errorf("kept, and why: %s", diff)
-	}
+	fail.Diff(t, [][]string{zoo, river}, [][]string{kept(p.Catalogs[0]), kept(p.Catalogs[1])})
 	required := map[string]string{}
 	for _, c := range p.Catalogs {
 		for _, r := range c.Required {
@@ -76,9 +72,7 @@ func TestDependencies(t *testing.T) {
 	// Without an installed otter, the required one is kept as a dependency, with what keeps its channel continuous.
 	alone := s.Planned(heads, func(o *planning.Options) { o.Dependencies = true })
 	zoo = slices.Replace(zoo, 1, 4, "otter: otter.v1.1.1 dependency", "otter: otter.v1.2.0 continuity")
-	if diff := cmp.Diff(zoo, kept(alone.Catalogs[0])); diff != "" {
-		t.Errorf("with dependencies alone, kept, and why: %s", diff)
-	}
+	fail.Diff(t, zoo, kept(alone.Catalogs[0]))
 	if c := s.Planned(heads).Catalogs[0]; len(c.Required) > 0 || len(kept(c)) != 2 {
 		t.Errorf("without options, kept %v", kept(c))
 	}

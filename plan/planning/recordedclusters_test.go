@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -34,17 +32,13 @@ func TestClustersOfPlan(t *testing.T) {
 	old, err := clustersAfter(p, nil, &state.Clusters{Releases: []state.ClusterRelease{{Version: "4.20.1"}}})
 	fail.On(t, err)
 	want := &state.Clusters{Operators: []state.ClusterOperator{kiteOf(""), wrenOf}, Releases: []state.ClusterRelease{{Version: "4.20.1"}}}
-	if diff := cmp.Diff(want, old); diff != "" {
-		t.Errorf("of a plan alone: %s", diff)
-	}
+	fail.Diff(t, want, old)
 	selected := &selection.Selected{Config: cfg, Clusters: []installed.Operator{installed.Of(kite, graph.V1)}, Releases: []installed.ClusterVersion{{Version: "4.20.2", Channel: "stable-4.20"}}}
 	selected.Recorded.Operators = []state.ClusterOperator{wrenOf}
 	got, err := clustersAfter(p, selected, nil)
 	fail.On(t, err)
 	want = &state.Clusters{Operators: []state.ClusterOperator{wrenOf, kiteOf(state.OLMV1)}, Releases: []state.ClusterRelease{{Version: "4.20.2", Channel: "stable-4.20"}}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("of a configuration: %s", diff)
-	}
+	fail.Diff(t, want, got)
 	if n := len(RecordedOperators(got.Operators)); n != 3 { // the generation of wren is unknown
 		t.Errorf("%d operators", n)
 	}

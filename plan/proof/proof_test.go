@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -95,9 +94,7 @@ func TestProve(t *testing.T) {
 			if !strings.Contains(v.Problem, test.problem) || (v.Problem == "") != (test.problem == "") || (v.Problem == "") != (v.Hint == "") {
 				t.Errorf("the problem is %q, hint %q; want %q", v.Problem, v.Hint, test.problem)
 			}
-			if diff := cmp.Diff(test.found, v.Found); diff != "" {
-				t.Errorf("risks (-want +got):\n%s", diff)
-			}
+			fail.Diff(t, test.found, v.Found)
 		})
 	}
 }

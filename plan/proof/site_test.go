@@ -251,14 +251,8 @@ func compare(t *testing.T, r *Report, hops, problems, notes []string) {
 		add(x.Name+": ", x.Problems)
 	}
 	add("", r.Problems)
-	if diff := cmp.Diff(hops, gotHops); diff != "" {
-		t.Errorf("hops (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, hops, gotHops)
 	beginning := cmp.Comparer(func(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) })
-	if diff := cmp.Diff(problems, gotProblems, beginning); diff != "" {
-		t.Errorf("problems (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(notes, r.Notes, beginning); diff != "" {
-		t.Errorf("notes (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, problems, gotProblems, beginning)
+	fail.Diff(t, notes, r.Notes, beginning)
 }

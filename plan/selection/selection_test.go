@@ -51,9 +51,7 @@ func TestValue(t *testing.T) {
 	fail.On(t, err)
 	got, err := value.Load()
 	fail.On(t, err)
-	if diff := cmp.Diff(want.Config.Mirror, got.Config.Mirror, cmpopts.IgnoreTypes(imageset.Position{})); diff != "" {
-		t.Errorf("(-text +value):\n%s", diff)
-	}
+	fail.Diff(t, want.Config.Mirror, got.Config.Mirror, cmpopts.IgnoreTypes(imageset.Position{}))
 	other := imageset.Config{Mirror: imageset.Mirror{AdditionalImages: []imageset.Image{{Name: "registry.example.com/team/app:v2"}}}}
 	if d := value.Digest(); d == "" || d == (&selection.Selection{Config: "edge", Value: &other}).Digest() {
 		t.Errorf("the digest is %s", d)

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"sigs.k8s.io/yaml"
 
@@ -76,9 +75,7 @@ func TestOperators(t *testing.T) {
 			}
 		}
 		// The plan does not contain the installed list of the configuration. The cluster reports the same operator.
-		if diff := cmp.Diff(first, planned); diff != "" {
-			t.Errorf("the plan gives another result than its configuration: %s", diff)
-		}
+		fail.Diff(t, first, planned)
 	}
 	// Here the files of clusters do not change what is kept. Dependencies are kept with their upgrade paths.
 	dependencies := ask

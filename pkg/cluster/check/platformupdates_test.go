@@ -107,20 +107,14 @@ func TestPlatform(t *testing.T) {
 	}
 	// Only a configuration needs requests to sources.
 	plug := p.Unplug()
-	if diff := cmp.Diff(want, proven(p, "ocp", false, nil)); diff != "" {
-		t.Errorf("with the workspace (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(want, proven(p, "ocp", false, func(o *check.Options) { o.Plan = file })); diff != "" {
-		t.Errorf("with a plan (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, proven(p, "ocp", false, nil))
+	fail.Diff(t, want, proven(p, "ocp", false, func(o *check.Options) { o.Plan = file }))
 	versions := proven(p, "ocp", false, func(o *check.Options) {
 		fromTo(o)
 		o.From = []string{"4.18.1", "4.19.2"}
 	})
 	plug()
-	if diff := cmp.Diff(want, proven(p, "ocp", false, func(o *check.Options) { o.Config = p.Path("imageset.yaml") })); diff != "" {
-		t.Errorf("with the configuration (-want +got):\n%s", diff)
-	}
+	fail.Diff(t, want, proven(p, "ocp", false, func(o *check.Options) { o.Config = p.Path("imageset.yaml") }))
 	hops, problems := outcomes(versions)
 	if diff := cmp.Diff([]string{"4.18.1 4.19.2 yes", "4.19.2 4.20.2 yes", "4.19.2 4.20.2 yes"}, hops); diff != "" || len(problems) > 0 || len(versions.Releases) != 3 {
 		t.Errorf("without a plan there are %v, and %d releases, hops (-want +got):\n%s", problems, len(versions.Releases), diff)

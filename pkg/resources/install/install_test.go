@@ -281,8 +281,6 @@ func TestDeterministic(t *testing.T) {
 	for range 10 {
 		rng.Shuffle(len(in.Releases), func(i, j int) { in.Releases[i], in.Releases[j] = in.Releases[j], in.Releases[i] })
 		got, _ := build(t, in)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("another order gives other files:\n%s", diff)
-		}
+		fail.Diff(t, want, got)
 	}
 }
