@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	ggcrlayout "github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 	"github.com/opencontainers/go-digest"
@@ -95,9 +94,7 @@ func TestImages(t *testing.T) {
 		if got.To != to || got.Count != tc.count || len(got.Report.Failed) > 0 {
 			t.Errorf("%v: %+v", tc.images, got)
 		}
-		if diff := cmp.Diff(tc.want, inLayout(t, to)); diff != "" {
-			t.Errorf("%v: %s", tc.images, diff)
-		}
+		fail.Diff(t, tc.want, inLayout(t, to))
 	}
 
 	// A damaged image is not written. All others are.
@@ -190,9 +187,7 @@ func TestBases(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(planned(p), inLayout(t, o.To)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		fail.Diff(t, planned(p), inLayout(t, o.To))
 	}
 }
 

@@ -75,9 +75,8 @@ func TestToolsAndBootImages(t *testing.T) {
 	}
 	want := []string{iso, other, "oc-4.20.5-linux-amd64", "oc-4.20.5-windows-amd64.exe", "oc-mirror-4.20.5-linux-amd64"}
 	all, err := files("out", false)
-	if diff := cmp.Diff(want, written(all), sorted); err != nil || diff != "" {
-		t.Errorf("%v, the files (-want +got):\n%s", err, diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, want, written(all), sorted)
 	tool, err := os.ReadFile(p.Path("out/oc-4.20.5-linux-amd64"))
 	if err != nil || !strings.Contains(string(tool), "4.20.5\x00") {
 		t.Errorf("the tool is %q, %v", tool, err)

@@ -48,9 +48,8 @@ func TestArtifacts(t *testing.T) {
 		for _, b := range a.blobs {
 			blobs = append(blobs, []byte(b))
 		}
-		if want[name], err = s.Source.Client().PushRaw(t.Context(), "registry.example.com/tools/"+name, "v1", a.manifest.MediaType, raw, blobs...); err != nil {
-			t.Fatal(err)
-		}
+		want[name], err = s.Source.Client().PushRaw(t.Context(), "registry.example.com/tools/"+name, "v1", a.manifest.MediaType, raw, blobs...)
+		fail.On(t, err)
 		names = append(names, "registry.example.com/tools/"+name+":v1")
 	}
 	config := s.Images(names...)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
@@ -66,9 +64,7 @@ func TestFilesForPlainMirror(t *testing.T) {
 				t.Errorf("%s removed %v", what, folder.Removed)
 			}
 		}
-		if diff := cmp.Diff(first, filesBelow(t, filepath.Join(ws, "hosts"), filepath.Join(ws, "install"))); diff != "" {
-			t.Errorf("%s changed files:\n%s", what, diff)
-		}
+		fail.Diff(t, first, filesBelow(t, filepath.Join(ws, "hosts"), filepath.Join(ws, "install")))
 	}
 	again("a run with the option", mirrorTo(true))
 	again("a run without it", mirrorTo(false))

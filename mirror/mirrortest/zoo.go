@@ -1,8 +1,7 @@
 package mirrortest
 
 import (
-	"embed"
-	"fmt"
+	_ "embed" // for the files
 	"maps"
 	"os"
 	"path"
@@ -27,19 +26,20 @@ const (
 	River    = "river/operator-index"
 )
 
-//go:embed testdata
-var testdata embed.FS
+var (
+	//go:embed testdata/zoo.txtar
+	zoo []byte
+	//go:embed testdata/kelp.txtar
+	kelp []byte
+)
 
 // Empty returns a Site whose source is empty. It has the hosts registry.example.com and quay.example.org.
 func Empty(t *testing.T) *Site {
 	t.Helper()
 	NotAgain(t)
 	s := newSite(t, registrytest.New(t, registrytest.Options{}), registrytest.Options{})
-	conf := fmt.Sprintf("[[registry]]\nlocation = %q\ninsecure = true\n\n[[registry]]\nlocation = %q\ninsecure = true\n", s.Source.Host, s.Mirror.Host)
-	for _, host := range []string{"registry.example.com", "quay.example.org"} {
-		conf += fmt.Sprintf("\n[[registry]]\nprefix = %q\nlocation = %q\ninsecure = true\n", host, s.Source.Host+"/"+host)
-	}
-	s.Write("registries.conf", conf)
+	hosts := []string{"registry.example.com", "quay.example.org"}
+	s.Write("registries.conf", registrytest.RegistriesConf(s.Source.Host, hosts, s.Source.Host, s.Mirror.Host))
 	return s
 }
 
@@ -48,8 +48,6 @@ func Empty(t *testing.T) *Site {
 func Catalogs(t *testing.T) *Site {
 	t.Helper()
 	s := Empty(t)
-	text, err := testdata.ReadFile("testdata/zoo.txtar")
-	fail.On(t, err)
 	pushed := map[string]string{}
 	push := func(kind string) func(string) (string, error) {
 		return func(ref string) (string, error) {
@@ -69,7 +67,7 @@ func Catalogs(t *testing.T) *Site {
 	}
 	funcs := template.FuncMap{"bundle": push("bundle"), "index": push("index"), "tag": push("tag")}
 	catalogs := map[string]fstest.MapFS{"zoo": {}, "river": {}}
-	for _, f := range txtar.Parse(text).Files {
+	for _, f := range txtar.Parse(zoo).Files {
 		text := string(f.Data)
 		if dir, name := path.Split(f.Name); dir != "" {
 			text = executed(t, f.Name, text, funcs)
@@ -134,38 +132,9 @@ func KelpBundle() (labels, files map[string]string) {
 	for _, line := range slices.Sorted(maps.Keys(labels)) {
 		annotations += "  " + line + ": " + labels[line] + "\n"
 	}
-	return labels, map[string]string{
-		"metadata/annotations.yaml": annotations,
-		"metadata/dependencies.yaml": `dependencies:
-- type: olm.package
-  value: {packageName: reed, version: ">=1.0.0"}
-`,
-		"manifests/kelp.clusterserviceversion.yaml": `apiVersion: operators.coreos.com/v1alpha1
-kind: ClusterServiceVersion
-metadata: {name: kelp.v1.2.0}
-spec:
-  displayName: Kelp
-  version: 1.2.0
-  installModes: [{type: AllNamespaces, supported: true}]
-  customresourcedefinitions:
-    owned: [{name: fronds.kelp.example.com, version: v1, kind: Frond}]
-  relatedImages:
-  - {name: anchor, image: 'registry.example.com/kelp/anchor:v1'}
-  install:
-    strategy: deployment
-    spec:
-      deployments:
-      - name: kelp
-        spec: {template: {spec: {containers: [{name: manager, image: 'registry.example.com/kelp/manager:v1.2.0'}]}}}
-`,
-		"manifests/fronds.crd.yaml": `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: fronds.kelp.example.com}
-spec:
-  group: kelp.example.com
-  names: {kind: Frond, plural: fronds}
-  scope: Namespaced
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
-`,
+	files = map[string]string{"metadata/annotations.yaml": annotations}
+	for _, f := range txtar.Parse(kelp).Files {
+		files[f.Name] = string(f.Data)
 	}
+	return labels, files
 }

@@ -167,9 +167,7 @@ func TestEachLossOfACatalog(t *testing.T) {
 		{name: "a CatalogSource", lose: removes(s, "cluster-resources/cs-*.yaml"), words: []string{"does not exist anymore"}, byResources: true},
 		{name: "a mirror set", lose: removes(s, "cluster-resources/idms-*.yaml"), words: []string{"clusters do not find it in the mirror", related.Source}, byResources: true},
 		{name: "an entry of registries.conf", lose: func() {
-			if err := os.WriteFile(inWorkspace(s, "hosts/containers/registries.conf.d/*"), nil, 0o600); err != nil {
-				t.Error(err)
-			}
+			fail.On(t, os.WriteFile(inWorkspace(s, "hosts/containers/registries.conf.d/*"), nil, 0o600))
 		}, words: []string{"hosts do not find it in the mirror", related.Source}, byResources: true},
 		{name: "an altered CatalogSource", lose: changes(s, "cluster-resources/cs-operator-index*.yaml", catalog.Digest.String(), digest.FromString("another").String()),
 			words: []string{"the mirror does not have this catalog"}, byResources: true},

@@ -183,10 +183,8 @@ func TestRandomEdits(t *testing.T) {
 }
 
 // sample returns words of four bytes, text or random bytes.
-func sample(r *rand.Rand, n int) []byte { return sampleKind(r, r.IntN(3), n) }
-
-func sampleKind(r *rand.Rand, kind, n int) []byte {
-	b := make([]byte, 0, n+16)
+func sample(r *rand.Rand, n int) []byte {
+	kind, b := r.IntN(3), make([]byte, 0, n+16)
 	for len(b) < n {
 		switch kind {
 		case 0:

@@ -42,16 +42,11 @@ func TestRebuiltConfig(t *testing.T) {
 func rebuiltConfig(t *testing.T, config string, ids []digest.Digest, top digest.Digest) string {
 	t.Helper()
 	o, err := DecodeObject([]byte(config))
-	must(t, err)
+	fail.On(t, err)
 	p := &Platform{Config: o, DiffIDs: ids, Command: Command{[]string{"opm"}, []string{"serve", "/configs", "--cache-dir=/tmp/cache"}}}
 	got, err := p.rebuiltConfig([]bool{false, true}, top, Change{Command: Command{[]string{"opm"}, []string{"serve", "/configs"}}, By: "catalog in /configs"})
-	must(t, err)
-	text, err := encode(got)
-	must(t, err)
-	return string(text)
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
 	fail.On(t, err)
+	text, err := encode(got)
+	fail.On(t, err)
+	return string(text)
 }

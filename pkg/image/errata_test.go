@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestReadBuildLabels(t *testing.T) {
@@ -24,9 +26,7 @@ func TestReadBuildLabels(t *testing.T) {
 		"too long":      {map[string]string{"a": "RHSA-2026:1234" + strings.Repeat("x", maxLabel)}, BuildLabels{}},
 	} {
 		got := ReadBuildLabels(tc.labels)
-		if d := cmp.Diff(tc.want, got); d != "" {
-			t.Errorf("%s: (-want +got)\n%s", name, d)
-		}
+		fail.Diff(t, tc.want, got)
 		if got.IsZero() != cmp.Equal(tc.want, BuildLabels{}) {
 			t.Errorf("%s: IsZero = %v", name, got.IsZero())
 		}

@@ -71,9 +71,8 @@ func TestLookWaitsForFewAnswers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tc.registry.calls = map[string]int{}
 				r := &run{Options: Options{Streams: 64, KnownTags: tc.receipt, Meter: &Meter{}}, registry: farRegistry{tc.registry}}
-				if r.work, err = newWork(m.plan(), true); err != nil {
-					t.Fatal(err)
-				}
+				r.work, err = newWork(m.plan(), true)
+				fail.On(t, err)
 				r.Meter.begin(m.plan())
 				start := time.Now()
 				fail.On(t, r.compare(t.Context()))

@@ -61,9 +61,8 @@ func newFaultContent(t *testing.T) *faultContent {
 	var index v1.ImageIndex = empty.Index
 	for _, arch := range []string{"amd64", "arm64"} {
 		var img v1.Image
-		if img, err = rt.SizedImage("multi "+arch, 20_000); err != nil {
-			t.Fatal(err)
-		}
+		img, err = rt.SizedImage("multi "+arch, 20_000)
+		fail.On(t, err)
 		index = mutate.AppendManifests(index, mutate.IndexAddendum{
 			Add: img, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: arch}},
 		})
@@ -170,9 +169,8 @@ func newFaultRun(t *testing.T, c *faultContent, direction, dir string) *faultRun
 	}
 	r.plan = c.planFrom(r.source.Host)
 	var err error
-	if r.names, err = (mirror.RegistryPath{Host: r.dest.Host, Prefix: "site"}).Repositories(r.plan); err != nil {
-		t.Fatal(err)
-	}
+	r.names, err = (mirror.RegistryPath{Host: r.dest.Host, Prefix: "site"}).Repositories(r.plan)
+	fail.On(t, err)
 	return r
 }
 

@@ -85,9 +85,7 @@ func TestLayoutCheckBlobs(t *testing.T) {
 		t.Errorf("after that: %+v", r)
 	}
 	for desc := range Content(p) {
-		if err := l.Check(t.Context(), desc, nil); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, l.Check(t.Context(), desc, nil))
 	}
 }
 

@@ -133,16 +133,14 @@ func TestOriginRepairsItsCache(t *testing.T) {
 	}
 	// This process has written it and notices the damage at the end.
 	damage()
-	if body, err = o.Blob(t.Context(), ref, blob, 0); err != nil {
-		t.Fatal(err)
-	}
+	body, err = o.Blob(t.Context(), ref, blob, 0)
+	fail.On(t, err)
 	_, err = io.Copy(io.Discard, body)
 	if errors.Join(err, body.Close()) == nil {
 		t.Fatal("damage in the cache was not found")
 	}
-	if body, err = o.Blob(t.Context(), ref, blob, 0); err != nil {
-		t.Fatal(err)
-	}
+	body, err = o.Blob(t.Context(), ref, blob, 0)
+	fail.On(t, err)
 	n, err := io.Copy(io.Discard, body)
 	if err := errors.Join(err, body.Close()); err != nil || n != blob.Size {
 		t.Errorf("the second attempt: %d bytes, %v", n, err)

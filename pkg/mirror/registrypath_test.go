@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -20,9 +18,8 @@ func TestParseRegistryPath(t *testing.T) {
 		"docker://mirror.example.com:443/a-b/": {Host: "mirror.example.com:443", Prefix: "a-b"},
 	} {
 		got, err := ParseRegistryPath(in, 0)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("ParseRegistryPath(%q): %v %s", in, err, diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, want, got)
 	}
 	for in, word := range map[string]string{
 		"mirror.example.com":                  "docker://",
@@ -59,9 +56,7 @@ func TestOwnRepository(t *testing.T) {
 		"gantry/lease":     {MaxNestedPaths: 2},
 		"gantry-lease":     {MaxNestedPaths: 1},
 	} {
-		if got := d.OwnRepository("lease").Path; got != want {
-			t.Errorf("%+v: %s, want %s", d, got, want)
-		}
+		fail.Diff(t, want, d.OwnRepository("lease").Path)
 	}
 }
 
@@ -89,9 +84,7 @@ func TestRepositories(t *testing.T) {
 			if hashed && strings.HasPrefix(got, prefix) && len(got) == len(prefix)+8 {
 				want = got
 			}
-			if got != want {
-				t.Errorf("%+v: %s is %s, want %s", tc.d, repository, got, want)
-			}
+			fail.Diff(t, want, got)
 			if seen[got] {
 				t.Errorf("%+v: %s is used twice", tc.d, got)
 			}

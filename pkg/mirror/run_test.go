@@ -54,14 +54,10 @@ func TestRunCopiesEachBlobOnce(t *testing.T) {
 		t.Errorf("report %+v, want 6 images copied", rep)
 	}
 	for _, b := range p.Blobs {
-		if n := source.given[b.Digest]; n != 1 {
-			t.Errorf("blob %q was read %d times", m.content[b.Digest], n)
-		}
+		fail.Diff(t, 1, source.given[b.Digest])
 	}
 	for _, img := range p.Images {
-		if got := registry.tags[img.Repository+":"+img.Tags[0]]; got != img.Digest {
-			t.Errorf("%s:%s is %q, want %s", img.Repository, img.Tags[0], got, img.Digest)
-		}
+		fail.Diff(t, img.Digest, registry.tags[img.Repository+":"+img.Tags[0]])
 	}
 	want := map[string]int{
 		"has manifest": 4,     // the single images of a repository, afterwards
@@ -267,16 +263,14 @@ func TestCompare(t *testing.T) {
 	p.Totals.Bytes = total
 	registry := newMemoryRegistry()
 	got, err := Compare(t.Context(), p, registry, Options{})
-	if diff := cmp.Diff(&ToCopy{Images: 6, Bytes: total}, got, cmpopts.IgnoreFields(ToCopy{}, "Absent")); diff != "" || err != nil {
-		t.Errorf("empty: %v %s", err, diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, &ToCopy{Images: 6, Bytes: total}, got, cmpopts.IgnoreFields(ToCopy{}, "Absent"))
 	mustRun(t, p, m.source(), registry, Options{})
 	delete(registry.tags, "other/extra:latest")
 	lost := int64(len("extra") + len(m.content[m.image("extra")]))
 	got, err = Compare(t.Context(), p, registry, Options{})
-	if diff := cmp.Diff(&ToCopy{Images: 1, Present: 5, Bytes: lost, BytesPresent: total - lost}, got, cmpopts.IgnoreFields(ToCopy{}, "Absent")); diff != "" || err != nil {
-		t.Errorf("one tag lost: %v %s", err, diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, &ToCopy{Images: 1, Present: 5, Bytes: lost, BytesPresent: total - lost}, got, cmpopts.IgnoreFields(ToCopy{}, "Absent"))
 }
 
 // A brokenJournal cannot be written.
@@ -321,7 +315,6 @@ func TestCompareWithAStore(t *testing.T) {
 	}
 	mustRun(t, p, m.source(), store, Options{})
 	got, err := Compare(t.Context(), p, store, Options{})
-	if diff := cmp.Diff(&ToCopy{Present: 6, BytesPresent: p.Totals.Bytes}, got, cmpopts.IgnoreFields(ToCopy{}, "Absent")); diff != "" || err != nil {
-		t.Errorf("%v %s", err, diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, &ToCopy{Present: 6, BytesPresent: p.Totals.Bytes}, got, cmpopts.IgnoreFields(ToCopy{}, "Absent"))
 }

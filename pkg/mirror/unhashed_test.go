@@ -56,9 +56,8 @@ func newSiteRun(t *testing.T, c *faultContent, dir string, registry http.Handler
 	r := &siteRun{faultRun: newFaultRun(t, c, archiveToRegistry, dir)}
 	r.dest = rt.Serve(t, rt.Options{}, registry)
 	var err error
-	if r.names, err = (mirror.RegistryPath{Host: r.dest.Host}).Repositories(r.plan); err != nil {
-		t.Fatal(err)
-	}
+	r.names, err = (mirror.RegistryPath{Host: r.dest.Host}).Repositories(r.plan)
+	fail.On(t, err)
 	a, err := archive.Open(dir)
 	fail.On(t, err)
 	t.Cleanup(func() { _ = a.Close() })
@@ -287,9 +286,8 @@ func TestDamagedBlobOfARegistry(t *testing.T) {
 	r := newFaultRun(t, newFaultContent(t), registryToRegistry, "")
 	r.dest = rt.Serve(t, rt.Options{}, rt.Memory())
 	var err error
-	if r.names, err = (mirror.RegistryPath{Host: r.dest.Host}).Repositories(r.plan); err != nil {
-		t.Fatal(err)
-	}
+	r.names, err = (mirror.RegistryPath{Host: r.dest.Host}).Repositories(r.plan)
+	fail.On(t, err)
 	large, size := r.content.large, int64(0)
 	for _, b := range r.plan.Blobs {
 		if b.Digest == large {

@@ -25,11 +25,7 @@ func newAuthority() (*authority, error) {
 	template := certificateTemplate("gantry test CA")
 	template.IsCA, template.BasicConstraintsValid = true, true
 	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	der, key, err := signed(template, template, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -53,15 +49,20 @@ func (a *authority) certificate(name string) (tls.Certificate, error) {
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	template.DNSNames = []string{"localhost"}
 	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, err
+	der, key, err := signed(template, a.cert, a.key)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
+}
+
+// signed makes a key with a certificate that another key signed, or the same one if by is nil.
+func signed(template, parent *x509.Certificate, by crypto.Signer) (der []byte, key *ecdsa.PrivateKey, err error) {
+	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, nil, err
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
-	if err != nil {
-		return tls.Certificate{}, err
+	if by == nil {
+		by = key
 	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+	der, err = x509.CreateCertificate(rand.Reader, template, parent, key.Public(), by)
+	return der, key, err
 }
 
 func certificateTemplate(name string) *x509.Certificate {

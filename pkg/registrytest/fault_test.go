@@ -1,29 +1,11 @@
 package registrytest
 
 import (
-	"context"
-	"io"
 	"net/http"
 	"testing"
 
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
-
-// fetch reads the manifest org/app:v1 and returns the status, the announced length and the body.
-func fetch(ctx context.Context, s *Server) (status, announced int, body []byte, err error) {
-	c := s.Client()
-	defer c.http.CloseIdleConnections()
-	resp, err := c.send(ctx, request{method: http.MethodGet, repository: "org/app", path: "manifests/v1",
-		header: http.Header{"Accept": {dockerManifest, ocispec.MediaTypeImageManifest}}})
-	if err != nil {
-		return 0, 0, nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err = io.ReadAll(resp.Body)
-	return resp.StatusCode, int(resp.ContentLength), body, err
-}
 
 func TestRulesCount(t *testing.T) {
 	t.Parallel()

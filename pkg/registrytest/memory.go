@@ -52,9 +52,7 @@ func (m *memory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	repository, isUpload := strings.CutSuffix(path, "/blobs/uploads/")
 	if q := r.URL.Query(); r.Method == http.MethodPost && isUpload && q.Has("mount") {
 		if h, err := v1.NewHash(q.Get("mount")); err == nil && m.mount(q.Get("from"), repository, h) {
-			w.Header().Set("Location", "/v2/"+repository+"/blobs/"+h.String())
-			w.Header().Set("Docker-Content-Digest", h.String())
-			w.WriteHeader(http.StatusCreated)
+			created(w, repository, h)
 			return
 		}
 	}
@@ -130,6 +128,11 @@ func (m *memory) accept(w http.ResponseWriter, r *http.Request, h v1.Hash) {
 	if m.Put(r.Context(), repository, h, r.Body) != nil {
 		return // the client disconnected
 	}
+	created(w, repository, h)
+}
+
+// created responds that a repository has a blob now.
+func created(w http.ResponseWriter, repository string, h v1.Hash) {
 	w.Header().Set("Location", "/v2/"+repository+"/blobs/"+h.String())
 	w.Header().Set("Docker-Content-Digest", h.String())
 	w.WriteHeader(http.StatusCreated)

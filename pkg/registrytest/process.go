@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"sync"
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
@@ -181,20 +180,16 @@ func (p *process) stop(now bool) {
 	if p.cmd == nil || p.cmd.Process == nil {
 		return
 	}
-	limit := stopLimit
-	if now {
-		limit = 0
-	} else {
+	if !now {
 		endGroup(p.cmd, false)
+		select {
+		case <-p.exited:
+			return
+		case <-time.After(stopLimit):
+		}
 	}
-	late := time.NewTimer(limit)
-	defer late.Stop()
-	select {
-	case <-p.exited:
-	case <-late.C:
-		endGroup(p.cmd, true)
-		<-p.exited
-	}
+	endGroup(p.cmd, true)
+	<-p.exited
 }
 
 func (p *process) close() {
@@ -229,31 +224,8 @@ func (p *process) proxy(namespace string) http.Handler {
 		},
 		ModifyResponse: func(resp *http.Response) error { return leaveNamespace(resp, namespace) },
 		Transport:      p.transport(),
-		BufferPool:     &buffers{},
 		ErrorLog:       discardLogger(),
 		ErrorHandler:   func(w http.ResponseWriter, _ *http.Request, _ error) { resetConnection(w) },
-	}
-}
-
-// buffers is a pool of buffers for responses: with the race detector, a new buffer costs more than
-// most responses.
-type buffers struct{ idle sync.Pool }
-
-// bufferSize is in bytes, the default of httputil.ReverseProxy.
-const bufferSize = 32 << 10
-
-// Get returns a buffer.
-func (b *buffers) Get() []byte {
-	if buf, ok := b.idle.Get().(*[bufferSize]byte); ok {
-		return buf[:]
-	}
-	return make([]byte, bufferSize)
-}
-
-// Put returns a buffer to the pool.
-func (b *buffers) Put(buf []byte) {
-	if len(buf) == bufferSize {
-		b.idle.Put((*[bufferSize]byte)(buf))
 	}
 }
 

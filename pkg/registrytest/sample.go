@@ -112,18 +112,23 @@ func (s *Sample) WriteConfig(dir, registry string, plainHTTP ...string) error {
 	if err != nil {
 		return err
 	}
-	var conf bytes.Buffer
-	insecure := slices.Contains(plainHTTP, registry)
-	for _, host := range plainHTTP {
-		fmt.Fprintf(&conf, "[[registry]]\nlocation = %q\ninsecure = true\n\n", host)
-	}
-	for _, host := range s.hosts() {
-		fmt.Fprintf(&conf, "[[registry]]\nprefix = %q\nlocation = %q\ninsecure = %t\n\n", host, registry+"/"+host, insecure)
-	}
 	if err := os.WriteFile(filepath.Join(dir, "imageset.yaml"), imageSet, 0o600); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "registries.conf"), bytes.TrimSuffix(conf.Bytes(), []byte("\n")), 0o600)
+	return os.WriteFile(filepath.Join(dir, "registries.conf"), []byte(RegistriesConf(registry, s.hosts(), plainHTTP...)), 0o600)
+}
+
+// RegistriesConf returns a registries.conf that maps hosts to a registry, which has the image host/path as host/path.
+// Clients use HTTP for the registries in plainHTTP.
+func RegistriesConf(registry string, hosts []string, plainHTTP ...string) string {
+	var conf strings.Builder
+	for _, host := range plainHTTP {
+		fmt.Fprintf(&conf, "[[registry]]\nlocation = %q\ninsecure = true\n\n", host)
+	}
+	for _, host := range hosts {
+		fmt.Fprintf(&conf, "[[registry]]\nprefix = %q\nlocation = %q\ninsecure = %t\n\n", host, registry+"/"+host, slices.Contains(plainHTTP, registry))
+	}
+	return strings.TrimSuffix(conf.String(), "\n")
 }
 
 func (s *Sample) hosts() []string {

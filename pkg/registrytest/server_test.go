@@ -1,10 +1,8 @@
 package registrytest
 
 import (
-	"net/http"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
@@ -46,30 +44,6 @@ func TestPushAndPull(t *testing.T) {
 				t.Error("pulling a tag that was not pushed succeeded")
 			}
 		})
-	}
-}
-
-// TestTokenLifetime checks that an expired token is refused despite the leeway of the registry.
-func TestTokenLifetime(t *testing.T) {
-	t.Parallel()
-	s := Start(t, Options{Auth: TokenAuth, TokenLifetime: time.Hour})
-	ca, err := newAuthority()
-	fail.On(t, err)
-	fail.On(t, os.WriteFile(s.process.tokenRoots, ca.pem, 0o600))
-	s.Restart() // this also makes it trust the tokens that this test signs
-	ts, err := newTokenServer(ca, time.Minute)
-	fail.On(t, err)
-	for age, want := range map[time.Duration]int{30 * time.Second: http.StatusNotFound, 90 * time.Second: http.StatusUnauthorized} {
-		token, err := ts.token([]string{"repository:org/app:pull"}, time.Now().Add(-age))
-		fail.On(t, err)
-		c := s.Client()
-		c.tokens["org/app"] = token
-		resp, err := c.send(t.Context(), request{method: http.MethodGet, repository: "org/app", path: "manifests/v1"})
-		fail.On(t, err)
-		_ = resp.Body.Close()
-		if resp.StatusCode != want {
-			t.Errorf("a token of a minute's life, %s old: %s, want %d", age, resp.Status, want)
-		}
 	}
 }
 

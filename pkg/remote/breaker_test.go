@@ -61,9 +61,7 @@ func TestFailingWritesAreWaitedForOnce(t *testing.T) {
 			if err := push(other, 1); err == nil || i == 0 && retries != 3 {
 				t.Errorf("a bad blob was repeated %d times, want 3 (%v)", retries, err)
 			}
-			if err := push(blob, 0); err != nil {
-				t.Errorf("after a bad blob: %v", err)
-			}
+			fail.On(t, push(blob, 0))
 		}
 		fail.Diff(t, 3, retries)
 	})
@@ -195,9 +193,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 			go func() { done <- ask() }()
 		}
 		for range 20 {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
+			fail.On(t, <-done)
 		}
 		logged := strings.Split(strings.TrimSpace(lines.String()), "\n")
 		if len(logged) != 2 || !strings.Contains(logged[0], "upTo=5s") || !strings.Contains(logged[1], "responds again") {

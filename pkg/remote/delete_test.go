@@ -21,9 +21,8 @@ func pushed(t *testing.T, s *registrytest.Server, name string, tags ...string) d
 	fail.On(t, err)
 	var d digest.Digest
 	for _, tag := range tags {
-		if d, err = registrytest.NewClient(s.Host).Push(t.Context(), "org/name", tag, img); err != nil {
-			t.Fatal(err)
-		}
+		d, err = registrytest.NewClient(s.Host).Push(t.Context(), "org/name", tag, img)
+		fail.On(t, err)
 	}
 	return d
 }

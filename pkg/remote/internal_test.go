@@ -27,9 +27,7 @@ func TestChallenges(t *testing.T) {
 		`realm="no scheme"`:     nil,
 		`Bearer realm="open`:    {{"bearer", map[string]string{"realm": "open"}}},
 	} {
-		if diff := cmp.Diff(want, parseChallenges(in), cmp.AllowUnexported(challenge{})); diff != "" {
-			t.Errorf("%q: %s", in, diff)
-		}
+		fail.Diff(t, want, parseChallenges(in), cmp.AllowUnexported(challenge{}))
 	}
 	fail.Diff(t, "bearer", bestChallenge([]string{`Basic realm="x"`, `Bearer realm="https://a.io/t"`}).scheme)
 	fail.Diff(t, "basic", bestChallenge([]string{`Bearer service="no realm"`, `Basic realm="x"`}).scheme)
@@ -73,9 +71,7 @@ func TestRetryAfter(t *testing.T) {
 		"": 0, "0": 0, "12": 12 * time.Second, " 3 ": 3 * time.Second, "-5": 0, "soon": 0, "1.5": 0,
 		"Fri, 02 Jan 2026 03:05:05 GMT": time.Minute, "Fri, 02 Jan 2026 03:00:00 GMT": 0,
 	} {
-		if got := retryAfter(in, now); got != want {
-			t.Errorf("%q: %s, want %s", in, got, want)
-		}
+		fail.Diff(t, want, retryAfter(in, now))
 	}
 }
 

@@ -57,9 +57,7 @@ location = "%s"
 	for range 3 {
 		r, err := c.Blob(t.Context(), ref, describe(blob), 0)
 		fail.On(t, err)
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, r.Close())
 	}
 	_, _, err = c.Manifest(t.Context(), ref.WithDigest(desc.Digest))
 	fail.On(t, err)

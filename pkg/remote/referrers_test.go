@@ -25,9 +25,7 @@ func TestReferrersTag(t *testing.T) {
 		digest.SHA512.FromString("a"):                             "sha512-" + digest.SHA512.FromString("a").Encoded()[:64],
 		"test+algorithm+using+algorithm+separators+and+more:AAAA": "test-algorithm-using-algorithm-s-AAAA", // of the specification
 	} {
-		if got := remote.ReferrersTag(d); got != want {
-			t.Errorf("%s: %s, want %s", d, got, want)
-		}
+		fail.Diff(t, want, remote.ReferrersTag(d))
 	}
 }
 

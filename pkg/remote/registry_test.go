@@ -127,9 +127,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 	fail.On(t, c.PushManifest(ctx, repo.WithTag("v2"), ocispec.MediaTypeImageManifest, raw))
 	tags, err := c.Tags(ctx, repo, 0)
-	if diff := cmp.Diff([]string{"v1", "v2"}, tags); diff != "" || err != nil {
-		t.Errorf("Tags: %v %s", err, diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, []string{"v1", "v2"}, tags)
 
 	_, err = c.Tags(ctx, repoAt(s, "no/such"), 0)
 	if !errors.Is(err, remote.ErrNotFound) || !errors.Is(err, fs.ErrNotExist) {

@@ -158,11 +158,8 @@ func TestUploadContinues(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			u := &sessionServer{
-				faults: tc.faults, tell: tc.tell, least: tc.least, signed: tc.tell == nil,
-				seen: map[string]int{}, sessions: map[string]*session{}, blobs: map[string][]byte{},
-			}
-			s := startRegistry(t, func(http.Handler) http.Handler { return u })
+			u := &sessionServer{faults: tc.faults, tell: tc.tell, least: tc.least, signed: tc.tell == nil}
+			s := u.start(t)
 			// One further attempt is enough where progress is made.
 			c := newClient(t, remote.Options{Side: remote.Destination, Clock: newClock(), Retry: remote.Retry{Times: 3}})
 			if strings.Contains(tc.name, "comes on") {
@@ -196,11 +193,8 @@ func TestUploadContinues(t *testing.T) {
 // A host that refuses chunks is not sent chunks for every blob.
 func TestChunksRefusedIsRemembered(t *testing.T) {
 	blob := noise(3 * mib)
-	u := &sessionServer{
-		faults: map[string]fault{"PATCH 1": says(416)},
-		seen:   map[string]int{}, sessions: map[string]*session{}, blobs: map[string][]byte{},
-	}
-	s := startRegistry(t, func(http.Handler) http.Handler { return u })
+	u := &sessionServer{faults: map[string]fault{"PATCH 1": says(416)}}
+	s := u.start(t)
 	c := newClient(t, remote.Options{Side: remote.Destination})
 	for range 2 {
 		fail.On(t, c.PushInChunks(t.Context(), repoAt(s, "org/name"), describe(blob), opener(blob), mib))
@@ -214,14 +208,13 @@ func TestChunksRefusedIsRemembered(t *testing.T) {
 func TestUploadGivesUp(t *testing.T) {
 	blob := noise(4 * mib)
 	for _, kept := range []int64{0, 1000} {
-		u := &sessionServer{faults: map[string]fault{}, signed: true, seen: map[string]int{}, sessions: map[string]*session{}, blobs: map[string][]byte{}}
+		u := &sessionServer{faults: map[string]fault{}, signed: true}
 		u.faults["PATCH 1"] = breaks(mib)
 		for i := 2; i < 30; i++ {
 			u.faults["PATCH "+strconv.Itoa(i)] = breaks(kept)
 		}
-		s := startRegistry(t, func(http.Handler) http.Handler { return u })
-		clock := newClock()
-		c := newClient(t, remote.Options{Side: remote.Destination, Clock: clock, Retry: remote.Retry{Times: 3}})
+		s := u.start(t)
+		c := newClient(t, remote.Options{Side: remote.Destination, Clock: newClock(), Retry: remote.Retry{Times: 3}})
 		err := c.PushInChunks(t.Context(), repoAt(s, "org/name"), describe(blob), opener(blob), 2*mib)
 		if !errors.Is(err, remote.ErrUnreachable) {
 			t.Errorf("the error is not one of the network: %v", err)

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/opencontainers/go-digest"
 )
@@ -25,6 +27,11 @@ type sessionServer struct {
 	blobs    map[string][]byte
 	log      []string
 	took     int // bytes of bodies that were kept
+}
+
+func (u *sessionServer) start(t *testing.T) *httptest.Server {
+	u.seen, u.sessions, u.blobs = map[string]int{}, map[string]*session{}, map[string][]byte{}
+	return serve(t, u.ServeHTTP)
 }
 
 type session struct {

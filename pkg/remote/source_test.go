@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"net/http"
 	"slices"
 	"testing"
 
@@ -53,11 +52,8 @@ func TestResumedUploadComparesItsSource(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			u := &sessionServer{
-				faults: map[string]fault{"PUT 1": breaks(5 * mib / 2)}, signed: true,
-				seen: map[string]int{}, sessions: map[string]*session{}, blobs: map[string][]byte{},
-			}
-			s := startRegistry(t, func(http.Handler) http.Handler { return u })
+			u := &sessionServer{faults: map[string]fault{"PUT 1": breaks(5 * mib / 2)}, signed: true}
+			s := u.start(t)
 			c := newClient(t, remote.Options{Side: remote.Destination, Clock: newClock()})
 			var opened []int64
 			err := c.PushInChunks(t.Context(), repoAt(s, "org/name"), describe(blob), func(ctx context.Context, offset int64) (io.ReadCloser, error) {

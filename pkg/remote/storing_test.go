@@ -16,9 +16,7 @@ import (
 func TestStoringTime(t *testing.T) {
 	for size, want := range map[int64]time.Duration{0: time.Minute, 10 << 20: 100 * time.Second, 60 << 20: 5 * time.Minute, math.MaxInt64: 5 * time.Minute} {
 		c := &Client{o: Options{Timeouts: Timeouts{IdleTimeout: time.Minute, SilentTimeout: 3 * time.Minute}}}
-		if got := c.storing(size); got != want {
-			t.Errorf("%d bytes: %s, want %s", size, got, want)
-		}
+		fail.Diff(t, want, c.storing(size))
 	}
 }
 

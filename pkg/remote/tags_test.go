@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -63,9 +62,8 @@ func TestTagPages(t *testing.T) {
 		4: {"t0", "t1", "t2", "t3"},
 	} {
 		got, err := c.Tags(t.Context(), repoAt(s, "a"), limit)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("limit %d: %v %s", limit, err, diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, want, got)
 	}
 	for _, path := range []string{"loop", "short/loop"} {
 		if _, err := c.Tags(t.Context(), repoAt(s, path), 0); err == nil || !strings.Contains(err.Error(), "does not end") {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +28,11 @@ type uploadServer struct {
 	sessions  map[string][]byte
 	blobs     map[string][]byte
 	log       []string
+}
+
+func (u *uploadServer) start(t *testing.T) *httptest.Server {
+	u.sessions, u.blobs = map[string][]byte{}, map[string][]byte{}
+	return serve(t, u.ServeHTTP)
 }
 
 func (u *uploadServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -130,8 +136,7 @@ func TestPushBlob(t *testing.T) {
 			if u == nil {
 				u = &uploadServer{}
 			}
-			u.sessions, u.blobs = map[string][]byte{}, map[string][]byte{}
-			s := startRegistry(t, func(http.Handler) http.Handler { return u })
+			s := u.start(t)
 			c := newClient(t, remote.Options{Side: remote.Destination, Clock: newClock()})
 			mounted, err := c.PushBlob(t.Context(), repoAt(s, "org/name"), describe(tc.blob), tc.from, opener(tc.blob))
 			if err != nil || mounted != tc.mounted {
@@ -148,30 +153,24 @@ func TestPushBlob(t *testing.T) {
 	}
 }
 
-// What a registry refuses once is not tried with every blob.
-func TestPatchIsRemembered(t *testing.T) {
-	u := &uploadServer{refusePut: 405, sessions: map[string][]byte{}, blobs: map[string][]byte{}}
-	s := startRegistry(t, func(http.Handler) http.Handler { return u })
-	c := newClient(t, remote.Options{Side: remote.Destination})
-	for _, b := range []string{"one", "two"} {
-		_, err := c.PushBlob(t.Context(), repoAt(s, "a"), describe([]byte(b)), nil, opener([]byte(b)))
-		fail.On(t, err)
+// TestNextBlob pushes a second blob after what a registry refused, which is not tried again, and after a session that it
+// lost, which is no refusal.
+func TestNextBlob(t *testing.T) {
+	for _, tc := range []struct {
+		server *uploadServer
+		log    []string
+	}{
+		{&uploadServer{refusePut: 405}, []string{"POST", "PUT", "DELETE", "POST", "PATCH", "PUT", "POST", "PATCH", "PUT"}},
+		{&uploadServer{put: repeat(1, status(404))}, []string{"POST", "PUT", "DELETE", "POST", "PUT", "POST", "PUT"}},
+	} {
+		s := tc.server.start(t)
+		c := newClient(t, remote.Options{Side: remote.Destination})
+		for _, b := range []string{"one", "two"} {
+			_, err := c.PushBlob(t.Context(), repoAt(s, "a"), describe([]byte(b)), nil, opener([]byte(b)))
+			fail.On(t, err)
+		}
+		fail.Diff(t, tc.log, tc.server.log)
 	}
-	want := []string{"POST", "PUT", "DELETE", "POST", "PATCH", "PUT", "POST", "PATCH", "PUT"}
-	fail.Diff(t, want, u.log)
-}
-
-// A session that the registry lost is none that it refuses: the blob is sent again
-// in the same way, and so are those after it.
-func TestLostSessionIsNoRefusal(t *testing.T) {
-	u := &uploadServer{put: repeat(1, status(404)), sessions: map[string][]byte{}, blobs: map[string][]byte{}}
-	s := startRegistry(t, func(http.Handler) http.Handler { return u })
-	c := newClient(t, remote.Options{Side: remote.Destination})
-	for _, b := range []string{"one", "two"} {
-		_, err := c.PushBlob(t.Context(), repoAt(s, "a"), describe([]byte(b)), nil, opener([]byte(b)))
-		fail.On(t, err)
-	}
-	fail.Diff(t, []string{"POST", "PUT", "DELETE", "POST", "PUT", "POST", "PUT"}, u.log)
 }
 
 type brokenReader struct{ err error }
@@ -190,8 +189,8 @@ func TestPushBlobSourceFails(t *testing.T) {
 		"too short": func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(blob[:1000])), nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			u := &uploadServer{sessions: map[string][]byte{}, blobs: map[string][]byte{}}
-			s := startRegistry(t, func(http.Handler) http.Handler { return u })
+			u := &uploadServer{}
+			s := u.start(t)
 			c := newClient(t, remote.Options{Side: remote.Destination, Clock: newClock()})
 			opened := 0
 			_, err := c.PushBlob(t.Context(), repoAt(s, "a"), describe(blob), nil, func(context.Context, int64) (io.ReadCloser, error) {

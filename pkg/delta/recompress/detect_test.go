@@ -289,9 +289,8 @@ func TestWriterErrors(t *testing.T) {
 	if err := writeInParts(w, content[1:], 1000); !errors.Is(err, ErrContentSize) {
 		t.Errorf("missing content: %v", err)
 	}
-	if w, err = r.NewWriter(io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	w, err = r.NewWriter(io.Discard)
+	fail.On(t, err)
 	if err := writeInParts(w, append(bytes.Clone(content), 'x'), 1000); !errors.Is(err, ErrContentSize) {
 		t.Errorf("more content: %v", err)
 	}

@@ -86,9 +86,7 @@ func TestModuleVersion(t *testing.T) {
 	fork := &debug.Module{Path: klauspostModule, Version: listedKlauspost, Replace: other}
 	for want, modules := range map[string][][]*debug.Module{listedKlauspost: {nil, {other, listed}}, "": {{other}, {other, fork}}, "v1.20.3": {{{Path: klauspostModule, Version: "v1.20.3"}}}} {
 		for _, m := range modules {
-			if got := moduleVersion(m); got != want {
-				t.Errorf("moduleVersion(%v) = %q, want %q", m, got, want)
-			}
+			fail.Diff(t, want, moduleVersion(m))
 		}
 	}
 }

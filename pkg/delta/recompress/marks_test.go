@@ -76,9 +76,7 @@ func TestWasteLimit(t *testing.T) {
 		{1 << 30, 77, 4 << 30},
 		{math.MaxInt64, 77, math.MaxInt64 / 77 * wasteFactor},
 	} {
-		if got := wasteLimit(test.size, test.n); got != test.want {
-			t.Errorf("%d bytes, %d candidates: %d, want %d", test.size, test.n, got, test.want)
-		}
+		fail.Diff(t, test.want, wasteLimit(test.size, test.n))
 	}
 }
 

@@ -47,9 +47,7 @@ func TestWriteFollowsLinks(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if got := read(t, at(file)); got != link {
-			t.Errorf("%s: %s has %q", link, file, got)
-		}
+		fail.Diff(t, link, read(t, at(file)))
 		if info, err := os.Lstat(at(link)); err != nil || info.Mode().Type() != fs.ModeSymlink {
 			t.Errorf("%s was replaced: %v, %v", link, info.Mode(), err)
 		}

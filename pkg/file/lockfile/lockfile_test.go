@@ -109,9 +109,7 @@ func TestAcquire(t *testing.T) {
 			}
 			second, err := acquire(root, "lock", f)
 			fail.On(t, err)
-			if err := second.Release(); err != nil {
-				t.Error(err)
-			}
+			fail.On(t, second.Release())
 		})
 	}
 }
@@ -151,9 +149,7 @@ func TestFileOfKilledRun(t *testing.T) {
 				if want := fmt.Sprintf("process %d ", os.Getpid()); err != nil || !strings.HasPrefix(string(text), want) || strings.Count(string(text), "\n") != 1 {
 					t.Errorf("the file says %q (%v), want %q… on one line", text, err, want)
 				}
-				if err := l.Release(); err != nil {
-					t.Error(err)
-				}
+				fail.On(t, l.Release())
 			})
 		}
 	}
@@ -192,9 +188,7 @@ func TestAcquireRace(t *testing.T) {
 		}()
 	}
 	for range 8 {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		fail.On(t, <-done)
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the file is still there: %v", err)

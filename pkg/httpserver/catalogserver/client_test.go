@@ -141,9 +141,7 @@ func serve(t *testing.T, handler http.Handler) string {
 	}()
 	t.Cleanup(func() {
 		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		fail.On(t, <-done)
 	})
 	return listener.Addr().String()
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -65,8 +64,6 @@ func TestListOthers(t *testing.T) {
 		if v := value(t, tc.want); v != nil {
 			want = v.([]any)
 		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%s (-want +got):\n%s", tc.name, d)
-		}
+		fail.Diff(t, want, got)
 	}
 }

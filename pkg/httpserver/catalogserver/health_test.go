@@ -43,9 +43,8 @@ func TestDescriptionOfHealth(t *testing.T) {
 	files, err := protodesc.NewFiles(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{file}})
 	fail.On(t, err)
 	for _, name := range catalogserver.HealthSymbols() {
-		if _, err := files.FindDescriptorByName(protoreflect.FullName(name)); err != nil {
-			t.Error(err)
-		}
+		_, err := files.FindDescriptorByName(protoreflect.FullName(name))
+		fail.On(t, err)
 	}
 	official := protodesc.ToFileDescriptorProto(grpc_health_v1.File_grpc_health_v1_health_proto)
 	official.Options = nil                          // of other languages

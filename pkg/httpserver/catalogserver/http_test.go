@@ -3,21 +3,14 @@ package catalogserver_test
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"encoding/json"
-	"errors"
 	"io"
-	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/httpserver/catalogserver"
@@ -88,9 +81,7 @@ func TestHTTP(t *testing.T) {
 		if tc.code != 200 {
 			continue
 		}
-		if d := cmp.Diff(tc.want, identities(t, answer.Body.Bytes())); d != "" {
-			t.Errorf("%s (-want +got):\n%s", tc.path, d)
-		}
+		fail.Diff(t, tc.want, identities(t, answer.Body.Bytes()))
 		head := httptest.NewRecorder()
 		h.ServeHTTP(head, httptest.NewRequestWithContext(t.Context(), http.MethodHead, tc.path, nil))
 		if head.Code != 200 || head.Body.Len() != 0 {
@@ -182,9 +173,7 @@ func TestLineReader(t *testing.T) {
 		if c != text {
 			want = []byte("{\"schema\":\"x\"}\n")
 		}
-		if err := iotest.TestReader(r, want); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, iotest.TestReader(r, want))
 	}
 }
 
@@ -218,49 +207,5 @@ func TestEither(t *testing.T) {
 		}
 		answer.Body.Close()
 		transport.CloseIdleConnections()
-	}
-}
-
-// TestServeFails checks that the failure of one listener ends the other.
-func TestServeFails(t *testing.T) {
-	t.Parallel()
-	var listeners []catalogserver.Listener
-	for range 2 {
-		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		fail.On(t, err)
-		listeners = append(listeners, catalogserver.Listener{Listener: l, Handler: http.NotFoundHandler()})
-	}
-	fail.On(t, listeners[0].Close())
-	err := catalogserver.Serve(t.Context(), slog.New(slog.DiscardHandler), listeners...)
-	if !errors.Is(err, net.ErrClosed) {
-		t.Errorf("got %v, want that the listener is closed", err)
-	}
-	if _, err := listeners[1].Accept(); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("the other listener: got %v, want that it is closed", err)
-	}
-}
-
-// TestServeLogs checks that requests are logged at debug level.
-func TestServeLogs(t *testing.T) {
-	t.Parallel()
-	var log bytes.Buffer // only read after the server ended
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	fail.On(t, err)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	done := make(chan error, 1)
-	go func() {
-		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		done <- catalogserver.Serve(ctx, logger, catalogserver.Listener{Listener: l, Handler: api(t)})
-	}()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.Addr().String()+"/catalogs/x/api/v1/all", nil)
-	fail.On(t, err)
-	answer, err := http.DefaultClient.Do(request)
-	fail.On(t, err)
-	answer.Body.Close()
-	stop()
-	fail.On(t, <-done)
-	if got := log.String(); !slices.Contains(strings.Fields(got), "path=/catalogs/x/api/v1/all") {
-		t.Errorf("got %s", got)
 	}
 }

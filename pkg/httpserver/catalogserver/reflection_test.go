@@ -4,7 +4,6 @@ import (
 	"io"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -58,9 +57,7 @@ func TestReflection(t *testing.T) {
 			if !proto.Equal(answer.OriginalRequest, tc.request) || answer.ValidHost != tc.request.Host || len(answer.ProtoReflect().GetUnknown()) > 0 {
 				t.Errorf("the response to %v is %v", tc.request, answer)
 			}
-			if diff := cmp.Diff(tc.want, answered(t, answer)); diff != "" {
-				t.Errorf("%s: %v (-want +got):\n%s", version, tc.request, diff)
-			}
+			fail.Diff(t, tc.want, answered(t, answer))
 		}
 		fail.On(t, stream.CloseSend())
 		if err := stream.RecvMsg(&grpc_reflection_v1.ServerReflectionResponse{}); err != io.EOF {
@@ -89,9 +86,8 @@ func answered(t *testing.T, r *grpc_reflection_v1.ServerReflectionResponse) (fou
 		if file.GetPackage() == "grpc.health.v1" {
 			files, err := protodesc.NewFiles(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{file}})
 			fail.On(t, err)
-			if _, err := files.FindDescriptorByName("grpc.health.v1.Health.Check"); err != nil {
-				t.Error(err)
-			}
+			_, err = files.FindDescriptorByName("grpc.health.v1.Health.Check")
+			fail.On(t, err)
 		}
 	}
 	if e := r.GetAllExtensionNumbersResponse(); e != nil {

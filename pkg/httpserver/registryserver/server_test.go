@@ -56,11 +56,7 @@ func listen(t testing.TB, log *slog.Logger, handler http.Handler, c *tls.Certifi
 		cancel()
 		return <-done
 	})
-	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { fail.On(t, stop()) })
 	return l.Addr().String(), stop
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -74,9 +73,7 @@ func TestResolve(t *testing.T) {
 	} {
 		fail.On(t, l.SetIndex(t.Context(), slices.Values(tc.manifests)))
 		got, err := l.Resolve(tc.name)
-		if diff := cmp.Diff(tc.want, got); diff != "" {
-			t.Errorf("Resolve(%q): %s", tc.name, diff)
-		}
+		fail.Diff(t, tc.want, got)
 		if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(advice.Text(err), tc.err)) {
 			t.Errorf("Resolve(%q) = %v, want %q", tc.name, err, tc.err)
 		}

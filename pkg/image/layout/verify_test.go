@@ -64,9 +64,7 @@ func TestVerifiedIsAReader(t *testing.T) {
 	for _, body := range []io.Reader{strings.NewReader(text), iotest.DataErrReader(strings.NewReader(text)), iotest.HalfReader(strings.NewReader(text))} {
 		v, err := Verified(t.Context(), io.NopCloser(body), describe(text), "it")
 		fail.On(t, err)
-		if err := iotest.TestReader(v, []byte(text)); err != nil {
-			t.Error(err)
-		}
+		fail.On(t, iotest.TestReader(v, []byte(text)))
 	}
 }
 

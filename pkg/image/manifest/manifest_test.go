@@ -1,6 +1,10 @@
 package manifest
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
+)
 
 func TestKinds(t *testing.T) {
 	const image, index, old, none = "image", "index", "schema 1", ""
@@ -38,8 +42,6 @@ func TestTypeOf(t *testing.T) {
 		`{}`:                        "",
 		`<html>`:                    "",
 	} {
-		if got := TypeOf([]byte(raw)); got != want {
-			t.Errorf("TypeOf(%s) = %q, want %q", raw, got, want)
-		}
+		fail.Diff(t, want, TypeOf([]byte(raw)))
 	}
 }

@@ -2,10 +2,8 @@ package prune
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -73,9 +71,8 @@ func TestMake(t *testing.T) {
 	var text bytes.Buffer
 	fail.On(t, p.Write(&text))
 	read, err := Read(&text)
-	if diff := cmp.Diff(p, read); err != nil || diff != "" {
-		t.Errorf("the plan that was read back: %v\n%s", err, diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, p, read)
 }
 
 // TestMovedTagNotArrived keeps the earlier image of a wanted tag whose newer image did not arrive.
@@ -266,50 +263,6 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
-}
-
-// BenchmarkPrune makes and executes a plan of 10,000 images in 100 repositories, beside as many that stay, at
-// registries with and without the referrers API. TestPruneTenThousand measures the same over HTTP.
-func BenchmarkPrune(b *testing.B) {
-	for name, api := range map[string]bool{"referrers API": true, "no referrers API": false} {
-		b.Run(name, func(b *testing.B) { benchmarkPrune(b, api) })
-	}
-}
-
-func benchmarkPrune(b *testing.B, api bool) {
-	for b.Loop() {
-		b.StopTimer()
-		m := newMemory(api)
-		var old, now []worldImage
-		for i := range 20_000 {
-			img := single(fmt.Sprint(i), fmt.Sprintf("org/r%d", i%100), "")
-			if img.Tags = []string{plan.DigestTag(img.Digest)}; i%2 == 0 {
-				now = append(now, img)
-			}
-			old = append(old, img)
-			m.push("pre/"+img.Repository, img.manifests[0], img.Tags...)
-		}
-		r := &Recorded{}
-		for n, images := range [][]worldImage{old, now} {
-			p := planOf(images...)
-			fail.On(b, r.Add(Revision{ImageSet: "set", Number: n + 1}, p, namesOf(p), func(*plan.Image) bool { return n == 1 }))
-		}
-		b.StartTimer()
-		p, err := Make(context.Background(), r, m, Options{})
-		if err == nil {
-			_, err = Execute(context.Background(), p, m, true, Options{})
-		}
-		if err != nil || m.requests["delete"] != 10_000 {
-			b.Fatal(err, m.requests)
-		}
-		others := 0
-		for kind, n := range m.requests {
-			if kind != "delete" {
-				others += n
-			}
-		}
-		b.ReportMetric(float64(others), "other-requests")
-	}
 }
 
 // TestReferrersTagOfAWantedImage keeps the list of referrers of a wanted image, which has the tag that earlier

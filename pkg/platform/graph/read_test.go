@@ -190,14 +190,10 @@ func TestKeep(t *testing.T) {
 		"4.20.0-rc.1": edges(g),
 	} {
 		kept := without(version)
-		if diff := cmp.Diff(want, edges(kept)); diff != "" {
-			t.Errorf("without %s (-want +got):\n%s", version, diff)
-		}
+		fail.Diff(t, want, edges(kept))
 		again, err := Read(bytes.NewReader(written(t, kept)))
 		fail.On(t, err)
-		if diff := cmp.Diff(again, kept, cmp.AllowUnexported(Graph{})); diff != "" {
-			t.Errorf("without %s, not as it is read back:\n%s", version, diff)
-		}
+		fail.Diff(t, again, kept, cmp.AllowUnexported(Graph{}))
 	}
 	fail.Diff(t, 4, len(g.Nodes))
 	if none := g.Keep(func(Node) bool { return false }); none.Head() != -1 || len(none.groups) != 0 {

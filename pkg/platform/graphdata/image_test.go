@@ -205,9 +205,7 @@ func TestBuildIndex(t *testing.T) {
 		m.names[line.Platform.Architecture] = ocispec.Descriptor{MediaType: string(line.MediaType), Digest: digest.Digest(line.Digest.String()), Size: line.Size}
 		back, err := ReadImage(t.Context(), m, line.Platform.Architecture)
 		must(t, err)
-		if diff := cmp.Diff(texts(d), texts(back)); diff != "" {
-			t.Errorf("%s, files read back (-want +got):\n%s", line.Platform.Architecture, diff)
-		}
+		fail.Diff(t, texts(d), texts(back))
 	}
 	fail.Diff(t, []string{"arm64", "s390x"}, platforms)
 }
@@ -233,9 +231,7 @@ func TestReadImage(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if diff := cmp.Diff(texts(d), texts(back)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		fail.Diff(t, texts(d), texts(back))
 	}
 	m.image(t, "empty", bottom)
 	m.image(t, "wrong", tree("", small(map[string]string{"blocked-edges/a.yaml": "to: x"})))

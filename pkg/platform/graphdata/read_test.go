@@ -89,16 +89,10 @@ func TestRead(t *testing.T) {
 		if d.Version != "1.1.0" || d.Digest != digest.FromBytes(data) {
 			t.Errorf("below %q: version %s of %s", folder, d.Version, d.Digest)
 		}
-		if diff := cmp.Diff(want, d.paths()); diff != "" {
-			t.Errorf("below %q, files (-want +got):\n%s", folder, diff)
-		}
-		if diff := cmp.Diff([]string{"eus-4.10", "stable-4.10", "stable-4.2"}, d.names); diff != "" {
-			t.Errorf("below %q, channels (-want +got):\n%s", folder, diff)
-		}
+		fail.Diff(t, want, d.paths())
+		fail.Diff(t, []string{"eus-4.10", "stable-4.10", "stable-4.2"}, d.names)
 		v := semver.MustParse
-		if diff := cmp.Diff([]string{"eus-4.10", "stable-4.10", "stable-4.2"}, d.Channels(v("4.2.0"), "amd64")); diff != "" {
-			t.Errorf("below %q, channels of 4.2.0 (-want +got):\n%s", folder, diff)
-		}
+		fail.Diff(t, []string{"eus-4.10", "stable-4.10", "stable-4.2"}, d.Channels(v("4.2.0"), "amd64"))
 		if a, s := d.Channels(v("4.3.0"), "amd64"), d.Channels(v("4.3.0"), "s390x"); len(a) != 0 || len(s) != 1 {
 			t.Errorf("below %q, 4.3.0 is in %v for amd64 and in %v for s390x", folder, a, s)
 		}
@@ -239,9 +233,7 @@ func TestAddress(t *testing.T) {
 		"https://[": "",
 		"":          "",
 	} {
-		if got := Address(graph); got != want {
-			t.Errorf("Address(%q) = %q, want %q", graph, got, want)
-		}
+		fail.Diff(t, want, Address(graph))
 	}
 }
 
@@ -290,9 +282,8 @@ func readAgain(t *testing.T, data []byte) {
 	d.Digest, again.Digest = "", ""
 	fail.Diff(t, d, again, cmp.AllowUnexported(Data{}, membership{}), cmp.Comparer(sameBlock))
 	for _, name := range d.names {
-		if _, err := d.Graph(nil, name, "amd64"); err != nil {
-			t.Error(err)
-		}
+		_, err := d.Graph(nil, name, "amd64")
+		fail.On(t, err)
 	}
 }
 

@@ -162,9 +162,7 @@ func TestFindIsBest(t *testing.T) {
 					entry = &tr.g.Nodes[i].Version
 				}
 			}
-			if diff := cmp.Diff(entry, noPath.Entry); diff != "" {
-				t.Errorf("trial %d: entry: %s", n, diff)
-			}
+			fail.Diff(t, entry, noPath.Entry)
 		case !tr.allowed(cost):
 			blocked++
 			if !errors.As(err, &block) || !slices.Equal(block.Path.Nodes, want) || flat(block.Path.Cost) != cost {

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -19,7 +19,7 @@ func bootConfigMap(t testing.TB, stream string) []byte {
 		"metadata": map[string]string{"name": bootName, "namespace": bootNamespace},
 		"data":     map[string]string{streamKey: stream},
 	})
-	must(t, err)
+	fail.On(t, err)
 	return text
 }
 
@@ -38,9 +38,8 @@ func TestKubeVirt(t *testing.T) {
 	} {
 		p := &Payload{BootImages: bootConfigMap(t, stream)}
 		got, err := p.KubeVirt()
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%s: %v (-want +got):\n%s", stream, err, diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, want, got)
 	}
 	if got, err := (&Payload{}).KubeVirt(); got != nil || err != nil {
 		t.Errorf("without boot images: %v, %v", got, err)
@@ -80,10 +79,9 @@ func FuzzBootImages(f *testing.F) {
 			s.Architectures[arch.Suffix()] = a
 		}
 		text, err := json.Marshal(s)
-		must(t, err)
+		fail.On(t, err)
 		again, err := parseBootImages(bootConfigMap(t, string(text)))
-		if diff := cmp.Diff(images, again); err != nil || diff != "" {
-			t.Fatalf("%s: %v (-read +again):\n%s", text, err, diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, images, again)
 	})
 }

@@ -21,7 +21,7 @@ func TestReadContents(t *testing.T) {
 		entry{"release-manifests/README.md", "no manifest"})
 	desc := m.image(t, s)
 	p, c, err := ReadContents(t.Context(), m, repository, desc.Digest)
-	must(t, err)
+	fail.On(t, err)
 	fail.Diff(t, payloadOf("4.20.5", desc.Digest), p, exported)
 	var names []string
 	for _, m := range c.Manifests {
@@ -109,9 +109,7 @@ func TestExclude(t *testing.T) {
 		{map[string]string{profile: "true", majorVersionKey: "-5"}, all, ""},
 		{map[string]string{profile: "true", majorVersionKey: "four"}, all, majorVersionKey + "=four"},
 	} {
-		if got := tc.with.Exclude(&Manifest{Annotations: tc.annotations}); got != tc.want {
-			t.Errorf("%v: got %q, want %q", tc.annotations, got, tc.want)
-		}
+		fail.Diff(t, tc.want, tc.with.Exclude(&Manifest{Annotations: tc.annotations}))
 	}
 	if got := CapabilitySet("v4.12", nil); len(got) != 8 {
 		t.Errorf("v4.12 is %v", got)

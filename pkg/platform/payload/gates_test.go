@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestGates(t *testing.T) {
@@ -32,12 +33,11 @@ func TestGates(t *testing.T) {
 		m := newMemory()
 		desc := m.image(t, spec{label: "4.20.5", layers: tc.layers})
 		p, err := Read(t.Context(), m, repository, desc.Digest)
-		must(t, err)
+		fail.On(t, err)
 		m.read = map[digest.Digest]int{}
 		got, err := p.Gates(t.Context(), m)
-		if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
-			t.Errorf("%s: %v (-want +got):\n%s", tc.name, err, diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, tc.want, got)
 		if len(m.read) != tc.reads {
 			t.Errorf("%s: %d layers were read, want %d", tc.name, len(m.read), tc.reads)
 		}
@@ -53,7 +53,7 @@ func TestGatesErrors(t *testing.T) {
 		m := newMemory()
 		desc := m.image(t, spec{label: "4.20.5", layers: [][]entry{{{"./manifests/gates.yaml", text}}, releaseLayer(t, "4.20.5")}})
 		p, err := Read(t.Context(), m, repository, desc.Digest)
-		must(t, err)
+		fail.On(t, err)
 		if _, err := p.Gates(t.Context(), m); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "gates of release 4.20.5") {
 			t.Errorf("error %v, want %q", err, want)
 		}

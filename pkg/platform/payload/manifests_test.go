@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -35,7 +33,7 @@ func TestManifests(t *testing.T) {
 		entry{"release-manifests/broken.yaml", "a: ["}, // contains none of the words
 	)}}
 	p, err := Read(t.Context(), m, repository, m.image(t, s).Digest)
-	must(t, err)
+	fail.On(t, err)
 	var got []string
 	for _, text := range p.Policies {
 		got = append(got, string(text))
@@ -43,9 +41,8 @@ func TestManifests(t *testing.T) {
 	want := []string{`{"apiVersion":"config.openshift.io/v1alpha1","kind":"ClusterImagePolicy"}`, second, policyText}
 	fail.Diff(t, want, got)
 	disks, err := p.KubeVirt()
-	if diff := cmp.Diff(map[release.Arch]string{"arm64": content + "@" + sha("disk").String()}, disks); err != nil || diff != "" {
-		t.Errorf("disks: %v (-want +got):\n%s", err, diff)
-	}
+	fail.On(t, err)
+	fail.Diff(t, map[release.Arch]string{"arm64": content + "@" + sha("disk").String()}, disks)
 	if string(p.SignatureConfig) != keysText {
 		t.Errorf("the signature configuration is\n%s", p.SignatureConfig)
 	}
@@ -63,8 +60,6 @@ func TestDocuments(t *testing.T) {
 		for _, d := range documents([]byte(text)) {
 			got = append(got, string(d))
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
+		fail.Diff(t, want, got)
 	}
 }

@@ -100,13 +100,13 @@ func pack(t testing.TB, entries []entry) []byte {
 		case isLink:
 			h.Typeflag, h.Linkname, h.Size = tar.TypeSymlink, link, 0
 		}
-		must(t, w.WriteHeader(h))
+		fail.On(t, w.WriteHeader(h))
 		if h.Size > 0 {
 			_, err := io.WriteString(w, e.text)
-			must(t, err)
+			fail.On(t, err)
 		}
 	}
-	must(t, w.Close())
+	fail.On(t, w.Close())
 	return b.Bytes()
 }
 
@@ -118,16 +118,16 @@ func compressed(t testing.TB, data []byte, how string) ([]byte, string) {
 		return data, ocispec.MediaTypeImageLayer
 	case "zstd":
 		w, err := zstd.NewWriter(&b)
-		must(t, err)
+		fail.On(t, err)
 		_, err = w.Write(data)
-		must(t, err)
-		must(t, w.Close())
+		fail.On(t, err)
+		fail.On(t, w.Close())
 		return b.Bytes(), ocispec.MediaTypeImageLayerZstd
 	}
 	w := gzip.NewWriter(&b)
 	_, err := w.Write(data)
-	must(t, err)
-	must(t, w.Close())
+	fail.On(t, err)
+	fail.On(t, w.Close())
 	return b.Bytes(), "application/vnd.docker.image.rootfs.diff.tar.gzip"
 }
 
@@ -171,13 +171,8 @@ func (m *memory) list(t testing.TB, children ...ocispec.Descriptor) ocispec.Desc
 func encode(t testing.TB, v any) []byte {
 	t.Helper()
 	data, err := json.Marshal(v)
-	must(t, err)
-	return data
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
 	fail.On(t, err)
+	return data
 }
 
 // sha returns the digest of a fictitious image.

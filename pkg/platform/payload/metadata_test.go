@@ -6,8 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestParseMetadata(t *testing.T) {
@@ -25,9 +26,8 @@ func TestParseMetadata(t *testing.T) {
 	} {
 		want.Version = "4.20.5"
 		got, err := parseMetadata([]byte(text))
-		if diff := cmp.Diff(&want, got); err != nil || diff != "" {
-			t.Errorf("%s: %v (-want +got):\n%s", text, err, diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, &want, got)
 	}
 	for text, want := range map[string]string{
 		`{"kind":"cincinnati-metadata-v1","version":"4.20.5"}`: `kind "cincinnati-metadata-v1"`,
@@ -59,13 +59,12 @@ func FuzzMetadata(f *testing.F) {
 		m := metadataText{Kind: metadataKind, Version: about.Version, Previous: about.Previous, Next: about.Next, Metadata: map[string]jsontext.Value{}}
 		for key, value := range about.Metadata {
 			m.Metadata[key], err = json.Marshal(value)
-			must(t, err)
+			fail.On(t, err)
 		}
 		text, err := json.Marshal(m)
-		must(t, err)
+		fail.On(t, err)
 		again, err := parseMetadata(text)
-		if diff := cmp.Diff(about, again, cmpopts.EquateEmpty()); err != nil || diff != "" {
-			t.Fatalf("%s: %v (-read +again):\n%s", text, err, diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, about, again, cmpopts.EquateEmpty())
 	})
 }

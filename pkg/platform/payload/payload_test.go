@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -49,10 +48,8 @@ func TestRead(t *testing.T) {
 		m.tag = desc.Digest
 		for _, d := range []digest.Digest{"", desc.Digest} {
 			got, err := Read(t.Context(), m, repository, d)
-			must(t, err)
-			if diff := cmp.Diff(payloadOf("4.20.5", desc.Digest), got, exported); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", compression, diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, payloadOf("4.20.5", desc.Digest), got, exported)
 		}
 		if got := m.read[digest.FromBytes(m.layerOf(t, baseLayer, compression))]; got != 0 {
 			t.Errorf("%s: the base layer was read %d times", compression, got)
@@ -76,7 +73,7 @@ func TestReadBelow(t *testing.T) {
 	s.layers = append(s.layers, []entry{{"release-manifests/", ""}, {"etc/motd", "hello"}})
 	desc := m.image(t, s)
 	got, err := Read(t.Context(), m, repository, desc.Digest)
-	must(t, err)
+	fail.On(t, err)
 	fail.Diff(t, payloadOf("4.20.5", desc.Digest), got, exported)
 }
 
@@ -132,9 +129,7 @@ func TestArch(t *testing.T) {
 		if tc.metadata != nil {
 			want.Metadata = tc.metadata
 		}
-		if diff := cmp.Diff(want, p, exported); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
-		}
+		fail.Diff(t, want, p, exported)
 	}
 }
 
@@ -145,17 +140,11 @@ func TestReadList(t *testing.T) {
 	shards := m.shards(t, "4.20.5", "amd64", "arm64", "s390x")
 	root := m.list(t, shards...)
 	_, err := Read(t.Context(), m, repository, root.Digest)
-	must(t, err)
-	total := 0
-	for d, n := range m.read {
-		if n != 1 {
-			t.Errorf("%s (%s) was read %d times", d, m.types[d], n)
-		}
-		total++
+	fail.On(t, err)
+	for _, n := range m.read {
+		fail.Diff(t, 1, n)
 	}
-	if total != 8 { // the list, three manifests and configs, one layer
-		t.Errorf("%d things were read, want 8", total)
-	}
+	fail.Diff(t, 8, len(m.read)) // the list, three manifests and configs, one layer
 
 	// An index with missing images is accepted; the planner reports them.
 	for name, gone := range map[string][]int{"first": {0}, "last": {2}, "first two": {0, 1}} {
@@ -204,7 +193,7 @@ func TestMetadata(t *testing.T) {
 	} {
 		clear(m.read)
 		got, err := Metadata(t.Context(), m, repository, tc.root.Digest)
-		must(t, err)
+		fail.On(t, err)
 		if len(m.read) != tc.reads {
 			t.Errorf("%s: %d things were read, want %d", tc.want.Version, len(m.read), tc.reads)
 		}

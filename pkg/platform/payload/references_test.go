@@ -7,6 +7,8 @@ import (
 
 	"github.com/blang/semver/v4"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
 func TestParseReferences(t *testing.T) {
@@ -85,7 +87,7 @@ func FuzzReferences(f *testing.F) {
 			}
 		}
 		text, err := json.Marshal(s)
-		must(t, err)
+		fail.On(t, err)
 		again, got, _, err := parseReferences(text)
 		if diff := cmp.Diff(components, got); err != nil || again != name || diff != "" {
 			t.Fatalf("%s is read as %q, %v (-read +again):\n%s", text, again, err, diff)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -72,18 +71,17 @@ func TestFixture(t *testing.T) {
 	u := releasetest.Small()
 	u.Registry = s.Host
 	w, err := releasetest.New(u)
-	must(t, err)
-	must(t, w.Push(t.Context(), s.Client(), s.Host))
+	fail.On(t, err)
+	fail.On(t, w.Push(t.Context(), s.Client(), s.Host))
 	for _, made := range w.Payloads {
 		t.Run(made.Name, func(t *testing.T) {
 			p, err := Read(t.Context(), overHTTP{}, made.Repository+":"+made.Name, "")
-			must(t, err)
+			fail.On(t, err)
 			want := Release{Digest: made.Digest, Version: made.Version, Arch: made.Arch, Previous: made.Previous, Next: made.Next, URL: made.URL}
 			fail.Diff(t, want, p.Release, cmpopts.IgnoreFields(Release{}, "Metadata"), cmpopts.EquateEmpty())
 			about, err := Metadata(t.Context(), overHTTP{}, made.Repository, made.Digest)
-			if diff := cmp.Diff(&p.Release, about); err != nil || diff != "" {
-				t.Errorf("metadata: %v (-payload +metadata):\n%s", err, diff)
-			}
+			fail.On(t, err)
+			fail.Diff(t, &p.Release, about)
 
 			images := map[string]digest.Digest{}
 			for _, c := range p.Components {
@@ -104,7 +102,7 @@ func TestFixture(t *testing.T) {
 			fail.Diff(t, made.Shards, shards, cmpopts.EquateEmpty())
 
 			disks, err := p.KubeVirt()
-			must(t, err)
+			fail.On(t, err)
 			wantDisks := map[release.Arch]string{}
 			for arch, d := range made.BootImages {
 				wantDisks[arch] = made.Content + "@" + d.String()
@@ -114,7 +112,7 @@ func TestFixture(t *testing.T) {
 				t.Errorf("%d policies, signature configuration %.40q", len(p.Policies), p.SignatureConfig)
 			}
 			gates, err := p.Gates(t.Context(), overHTTP{})
-			must(t, err)
+			fail.On(t, err)
 			var names []string
 			for _, g := range gates {
 				names = append(names, g.Name)

@@ -1,19 +1,18 @@
 package releasetest
 
 import (
+	"archive/tar"
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"encoding/json"
-	"io"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -230,21 +229,24 @@ func (w *Platform) tarball() ([]byte, error) {
 		}
 		files["blocked-edges/"+b.file()] = text
 	}
-	var list []registrytest.File
+	var z bytes.Buffer
+	zw := gzip.NewWriter(&z)
+	tw := tar.NewWriter(zw)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		list = append(list, registrytest.File{Name: name, Data: files[name]})
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(files[name])), ModTime: published}
+		if strings.HasSuffix(name, "/") {
+			h.Typeflag, h.Mode = tar.TypeDir, 0o755
+		}
+		if err := tw.WriteHeader(h); err != nil {
+			return nil, err
+		}
+		if _, err := tw.Write(files[name]); err != nil {
+			return nil, err
+		}
 	}
-	img, err := registrytest.FilesImage(platform(release.DefaultArch), v1.Config{}, list)
-	if err != nil {
+	if err := tw.Close(); err != nil {
 		return nil, err
 	}
-	layers, err := img.Layers()
-	if err != nil {
-		return nil, err
-	}
-	text, err := layers[0].Compressed()
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(text)
+	err := zw.Close()
+	return z.Bytes(), err
 }

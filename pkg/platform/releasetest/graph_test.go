@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/platform/graphdata"
@@ -68,13 +66,9 @@ func TestGraphDataLeadsToGraph(t *testing.T) {
 			}
 			derived, err := data.Graph(releases, channel, arch)
 			fail.On(t, err)
-			if diff := cmp.Diff(updatesOf(t, derived), updatesOf(t, served)); diff != "" {
-				t.Errorf("%s %s: updates (-derived +served):\n%s", channel, arch, diff)
-			}
+			fail.Diff(t, updatesOf(t, derived), updatesOf(t, served))
 			for i, n := range served.Nodes {
-				if diff := cmp.Diff(derived.Nodes[i].Metadata, n.Metadata); diff != "" {
-					t.Errorf("%s %s %s: metadata (-derived +served):\n%s", channel, arch, n.Version, diff)
-				}
+				fail.Diff(t, derived.Nodes[i].Metadata, n.Metadata)
 			}
 		}
 	}
@@ -82,8 +76,6 @@ func TestGraphDataLeadsToGraph(t *testing.T) {
 	for update, want := range map[string][]string{
 		"4.18.2 4.19.1": {"AllLost", "PausedPools"}, "4.19.2 4.20.2": {}, "4.20.1 4.20.2": {}, "4.19.1 4.20.1": {"SlowPulls"},
 	} {
-		if diff := cmp.Diff(want, got[update]); diff != "" {
-			t.Errorf("risks of %s (-want +got):\n%s", update, diff)
-		}
+		fail.Diff(t, want, got[update])
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"embed"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"time"
 
@@ -51,10 +52,7 @@ func FixedKeys() (*Keys, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", name, err)
 		}
-		var ok bool
-		if keys[i], ok = key.(*rsa.PrivateKey); !ok {
-			return nil, fmt.Errorf("reading %s: a %T, not RSA", name, key)
-		}
+		keys[i], _ = key.(*rsa.PrivateKey)
 	}
 	return newKeys(keys[0], keys[1])
 }
@@ -85,18 +83,11 @@ func newKeys(release, policy *rsa.PrivateKey) (*Keys, error) {
 	}
 	var b bytes.Buffer
 	w, err := armor.Encode(&b, openpgp.PublicKeyType, nil)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = errors.Join(k.entity.Serialize(w), w.Close())
 	}
-	if err := k.entity.Serialize(w); err != nil {
-		return nil, fmt.Errorf("writing an OpenPGP key: %w", err)
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	b.WriteByte('\n')
-	k.OpenPGP = b.Bytes()
-	return k, nil
+	k.OpenPGP = append(b.Bytes(), '\n')
+	return k, err
 }
 
 // signing returns a configuration for OpenPGP signatures that depend only on key and text.

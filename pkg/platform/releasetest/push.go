@@ -3,9 +3,7 @@ package releasetest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/opencontainers/go-digest"
@@ -70,69 +68,29 @@ func (w *Platform) isMissing(p storedContent) (bool, error) {
 // RegistriesConf returns a registries.conf that replaces the registry of the references by the one
 // that Push filled. Clients use HTTP for the hosts in plainHTTP, which may include that registry.
 func (w *Platform) RegistriesConf(registry string, plainHTTP ...string) string {
-	var conf strings.Builder
-	for _, host := range plainHTTP {
-		fmt.Fprintf(&conf, "[[registry]]\nlocation = %q\ninsecure = true\n\n", host)
+	var hosts []string
+	if own := w.definition.host(); own != registry {
+		hosts = append(hosts, own)
 	}
-	if host := w.definition.host(); host != registry {
-		fmt.Fprintf(&conf, "[[registry]]\nprefix = %q\nlocation = %q\ninsecure = %t\n",
-			host, registry+"/"+host, slices.Contains(plainHTTP, registry))
-	}
-	return conf.String()
+	return registrytest.RegistriesConf(registry, hosts, plainHTTP...)
 }
 
-// WrongBytes returns a fault for the registry that Push filled: it sends wrong bytes for a layer of
-// a component. Of a manifest list, it is a layer of the first image.
-func (p *Payload) WrongBytes(component string) (registrytest.Rule, error) {
-	all, err := images(p.made[component])
-	if err != nil {
-		return registrytest.Rule{}, err
+// imagesOf returns the digests of the images in content: its own, or those of its children.
+func imagesOf(content registrytest.Content) ([]digest.Digest, error) {
+	if list, isList := content.(v1.ImageIndex); isList {
+		m, err := list.IndexManifest()
+		if err != nil {
+			return nil, err
+		}
+		var all []digest.Digest
+		for _, desc := range m.Manifests {
+			all = append(all, digest.Digest(desc.Digest.String()))
+		}
+		return all, nil
 	}
-	layers, err := all[0].Layers()
-	if err != nil {
-		return registrytest.Rule{}, err
-	}
-	h, err := layers[len(layers)-1].Digest()
-	return registrytest.Rule{Path: "/blobs/" + h.String() + "$", Action: registrytest.WrongBytes()}, err
-}
-
-// images returns the images in content: itself, or its children.
-func images(content registrytest.Content) ([]v1.Image, error) {
-	if img, isImage := content.(v1.Image); isImage {
-		return []v1.Image{img}, nil
-	}
-	list, isList := content.(v1.ImageIndex)
-	if !isList {
+	if content == nil {
 		return nil, errors.New("the Definition has no such component")
 	}
-	m, err := list.IndexManifest()
-	if err != nil {
-		return nil, err
-	}
-	var all []v1.Image
-	for _, desc := range m.Manifests {
-		img, err := list.Image(desc.Digest)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, img)
-	}
-	return all, nil
-}
-
-// imagesOf returns the digests of the images in content.
-func imagesOf(content registrytest.Content) ([]digest.Digest, error) {
-	all, err := images(content)
-	if err != nil {
-		return nil, err
-	}
-	var digests []digest.Digest
-	for _, img := range all {
-		h, err := img.Digest()
-		if err != nil {
-			return nil, err
-		}
-		digests = append(digests, digest.Digest(h.String()))
-	}
-	return digests, nil
+	h, err := content.Digest()
+	return []digest.Digest{digest.Digest(h.String())}, err
 }

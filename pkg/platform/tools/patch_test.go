@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -82,9 +80,7 @@ func TestPatch(t *testing.T) {
 					want = append(want, p.name)
 				}
 			}
-			if diff := cmp.Diff(want, missing); diff != "" {
-				t.Errorf("%s: %s", name, diff)
-			}
+			fail.Diff(t, want, missing)
 		}
 	}
 	if _, err := newPatcher(io.Discard, []patch{{placeholder: inVersion, value: strings.Repeat("4", 93)}}); err == nil || !strings.Contains(err.Error(), "93 bytes") {

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -76,9 +74,7 @@ func TestFor(t *testing.T) {
 		"a.example.com": 5, "a.example.com:5001": 5, "a.example.com:5000": 6,
 		"[::1]:5000": 7, "[::1]": 0, "notexample.com": 0,
 	} {
-		if got := l.For(host).Streams; got != streams {
-			t.Errorf("%s: %d streams, want %d", host, got, streams)
-		}
+		fail.Diff(t, streams, l.For(host).Streams)
 	}
 	all, err := parse("", []byte(`hosts: [{host: "*", streams: 1}]`))
 	if err != nil || all.For("docker.io").Streams != 1 {
@@ -123,9 +119,7 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%.60q: no error", text)
 			continue
 		}
-		if diff := cmp.Diff(want, err.Error()); diff != "" {
-			t.Errorf("%.60q: %s", text, diff)
-		}
+		fail.Diff(t, want, err.Error())
 	}
 }
 

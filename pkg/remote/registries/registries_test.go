@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -158,9 +156,7 @@ location = "exact.example"
 		if errors.Is(err, ErrBlocked) != tc.blocked || err != nil && !tc.blocked {
 			t.Errorf("%s: %v", tc.ref, err)
 		}
-		if diff := cmp.Diff(tc.want, places(got)); diff != "" {
-			t.Errorf("%s: %s", tc.ref, diff)
-		}
+		fail.Diff(t, tc.want, places(got))
 	}
 
 	// A destination is never rewritten.
@@ -171,9 +167,8 @@ location = "exact.example"
 		r, err := reference.Parse(ref)
 		fail.On(t, err)
 		got, err := c.Destination(r)
-		if diff := cmp.Diff([]string{want}, places([]Endpoint{got})); diff != "" || err != nil {
-			t.Errorf("destination %s: %v %s", ref, err, diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, []string{want}, places([]Endpoint{got}))
 	}
 	closed := reference.Reference{Host: "closed.example", Path: "a", Tag: "v1"}
 	if _, err := c.Destination(closed); !errors.Is(err, ErrBlocked) || !strings.Contains(err.Error(), "registries.conf") {
@@ -325,8 +320,7 @@ location = "one.example"
 		for _, e := range list {
 			got = append(got, e.Reference.Name())
 		}
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%s: %v %s", repository, err, diff)
-		}
+		fail.On(t, err)
+		fail.Diff(t, want, got)
 	}
 }

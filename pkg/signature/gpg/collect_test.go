@@ -231,8 +231,6 @@ func TestCollectFolder(t *testing.T) {
 func TestPath(t *testing.T) {
 	const want = "signatures/sha256=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef/signature-1"
 	for _, store := range []string{"signatures", "signatures/"} {
-		if got := address(store, image, 1); got != want {
-			t.Errorf("%s: %s", store, got)
-		}
+		fail.Diff(t, want, address(store, image, 1))
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -29,9 +28,7 @@ func TestBuiltIn(t *testing.T) {
 		if len(trust.Keyrings) != 1 {
 			t.Fatalf("%s has %d keyrings", product, len(trust.Keyrings))
 		}
-		if diff := cmp.Diff(want, trust.Keyrings[0].Fingerprints()); diff != "" {
-			t.Errorf("keys of %s: %s", product, diff)
-		}
+		fail.Diff(t, want, trust.Keyrings[0].Fingerprints())
 		if len(trust.Stores) == 0 {
 			t.Errorf("%s has no store", product)
 		}
@@ -61,9 +58,7 @@ func TestParseKeyring(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(both, k.Fingerprints()); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		fail.Diff(t, both, k.Fingerprints())
 	}
 
 	var private bytes.Buffer
@@ -229,22 +224,6 @@ func TestReal(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	whole, err := readMessage(body)
-	fail.On(t, err)
-	want, _, err := whole.verify(known.Keyrings[0], time.Now())
-	fail.On(t, err)
-	for i := 0; i < len(body); i += 7 {
-		broken := slices.Clone(body)
-		broken[i]++
-		m, err := readMessage(broken)
-		if err != nil {
-			continue
-		}
-		content, _, err := m.verify(known.Keyrings[0], time.Now())
-		if err == nil && !bytes.Equal(content, want) {
-			t.Errorf("byte %d: accepted %s", i, content)
-		}
-	}
 	all, err := filepath.Abs(filepath.Join(dir, "signatures"))
 	fail.On(t, err)
 	got, err := Collect(t.Context(), nil, []string{"file://" + filepath.ToSlash(all)}, v4150, known.Keyrings, time.Now())

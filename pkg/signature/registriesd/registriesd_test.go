@@ -61,9 +61,7 @@ func TestOpen(t *testing.T) {
 		if use, set := c.Attachments(ref); use != want.use || set != want.set {
 			t.Errorf("%s: attachments %t %t", image, use, set)
 		}
-		if got := c.Lookaside(ref, d); got != want.lookaside {
-			t.Errorf("%s: %s, want %s", image, got, want.lookaside)
-		}
+		fail.Diff(t, want.lookaside, c.Lookaside(ref, d))
 	}
 	var none *Config
 	if _, set := none.Attachments(reference.Reference{}); set || none.Lookaside(reference.Reference{Host: "a", Path: "b"}, d) != "" {

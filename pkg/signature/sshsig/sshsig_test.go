@@ -193,9 +193,8 @@ func TestRefused(t *testing.T) {
 	sha1 := &Signature{Key: weak.PublicKey(), Namespace: namespace, Hash: "sha512"}
 	text, err := sha1.text(strings.NewReader("content"))
 	fail.On(t, err)
-	if sha1.signature, err = weak.Sign(rand.Reader, text); err != nil {
-		t.Fatal(err)
-	}
+	sha1.signature, err = weak.Sign(rand.Reader, text)
+	fail.On(t, err)
 	again := func(change func(s *Signature)) string {
 		s, err := Parse([]byte(good))
 		fail.On(t, err)
@@ -281,9 +280,8 @@ func TestCertificate(t *testing.T) {
 	s := &Signature{Key: cert, Namespace: namespace, Hash: "sha512"}
 	text, err := s.text(strings.NewReader(""))
 	fail.On(t, err)
-	if s.signature, err = holder.Sign(rand.Reader, text); err != nil {
-		t.Fatal(err)
-	}
+	s.signature, err = holder.Sign(rand.Reader, text)
+	fail.On(t, err)
 	if _, err := Parse(s.Armor()); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a certificate's signature: %v", err)
 	}
