@@ -74,14 +74,7 @@ func (n *names) addSource(source, repository, tag string, kind plan.ImageKind, w
 	if repository == "" {
 		repository = n.addHost(source, ref)
 	}
-	switch {
-	case tag != "":
-	case ref.Tag != "":
-		tag = ref.Tag
-	default:
-		tag = plan.ReferrersTag(ref.Digest)
-	}
-	name := ocarchive.Name{Repository: repository, Tag: tag}
+	name := ocarchive.Name{Repository: repository, Tag: cmp.Or(tag, ref.Tag, plan.ReferrersTag(ref.Digest))}
 	n.sources[name] = ref.String()
 	if n.kinds[name] == "" || n.kinds[name].Rank() < kind.Rank() {
 		n.kinds[name] = kind
@@ -114,9 +107,7 @@ func (n *names) addCatalog(op *imageset.Operator, links map[ocarchive.Name]diges
 		ref, component, tag = reference.Reference{Path: path.Base(dir), Tag: "latest"}, path.Base(dir), "latest"
 	}
 	repository = cmp.Or(repository, ref.Path)
-	if tag == "" {
-		tag = ref.Tag
-	}
+	tag = cmp.Or(tag, ref.Tag)
 	original := cmp.Or(ref.Digest, links[ocarchive.Name{Repository: repository, Tag: tag}])
 	selection, err := json.Marshal(op)
 	if err != nil {
@@ -127,28 +118,20 @@ func (n *names) addCatalog(op *imageset.Operator, links map[ocarchive.Name]diges
 		k.Target = op.TargetCatalog + ":" + op.TargetTag
 	}
 	below := ocarchive.WorkingDir + "operator-catalogs/" + component + "/" + original.Encoded() + "/"
-	image := ocarchive.Name{Repository: repository, Tag: tag}
+	image := ocarchive.Name{Repository: repository, Tag: cmp.Or(tag, plan.ReferrersTag(original))}
 	configs := below + "catalog-config/"
-	if tag == "" {
-		image.Tag = plan.ReferrersTag(original)
-	}
 	if len(op.Packages) > 0 || !op.Full {
 		filtered, sum, ok := n.filtered(repository, below+"filtered-catalogs/", links)
 		if ok {
 			n.replaced[image] = true
 			n.replaced[ocarchive.Name{Repository: repository, Tag: plan.ReferrersTag(original)}] = true
 			image.Tag, k.Built, configs = filtered, true, below+"filtered-catalogs/"+filtered+"/catalog-config/"
-			if tag == "" {
-				tag = plan.DigestTag(sum)
-			}
+			tag = cmp.Or(tag, plan.DigestTag(sum))
 		} else {
 			n.notes = append(n.notes, fmt.Sprintf("the filtered image of catalog %s is not in the archive; the unfiltered one is used if that is there", op.Catalog))
 		}
 	}
-	if tag == "" {
-		tag = plan.DigestTag(original)
-	}
-	k.Tag = tag
+	k.Tag = cmp.Or(tag, plan.DigestTag(original))
 	n.hosts[repository] = ref.Host
 	k.Packages, err = n.readCatalog(k.Name(), configs)
 	n.catalogs[image] = k
@@ -257,9 +240,7 @@ func (n *names) image(t ocarchive.Tag) (img plan.Image, ok bool) {
 	if n.replaced[t.Name] || filterTag().MatchString(t.Tag) && n.isCatalog(t.Repository) {
 		return img, false
 	}
-	if img.Source == "" {
-		img.Source = n.sourceOf(t)
-	}
+	img.Source = cmp.Or(img.Source, n.sourceOf(t))
 	if r, ok := n.releases[t.Tag]; ok && t.Repository == plan.ReleaseRepository {
 		img.Kind, img.Source, img.Reasons = plan.ReleaseImage, r.Source, []plan.Reason{{Release: r.Name()}}
 	}

@@ -231,7 +231,7 @@ func writeServed(e *env.Env, o Options, images *airgap.ServableImages, at net.Ad
 			suffix = resources.NewSuffix("serve-"+images.Name(), nil)
 		}
 	}
-	files, notes, err := images.Resources(cmp.Or(address, at.String()), suffix, fileNames(before))
+	files, notes, err := images.Resources(cmp.Or(address, at.String()), suffix, resources.FileNames(before))
 	if err != nil {
 		return env.Inputf("Options.Address: %w", err)
 	}

@@ -46,14 +46,6 @@ func readServed(dir string) (files []resources.File, err error) {
 	return files, nil
 }
 
-// fileNames returns the names of files.
-func fileNames(files []resources.File) (names []string) {
-	for _, f := range files {
-		names = append(names, f.Name)
-	}
-	return names
-}
-
 // saveServed writes files to a folder and removes those of an earlier run that are no longer among
 // them.
 func saveServed(dir string, files []resources.File) (removed []string, err error) {
@@ -68,7 +60,7 @@ func saveServed(dir string, files []resources.File) (removed []string, err error
 		return nil, err
 	}
 	earlier := strings.Fields(string(text))
-	names := fileNames(files)
+	names := resources.FileNames(files)
 	list := func(names []string) error {
 		names = slices.Compact(slices.Sorted(slices.Values(names)))
 		return disk.WriteFile(servedList, []byte(strings.Join(names, "\n")+"\n"))

@@ -176,17 +176,14 @@ func (a *Archive) RepositoryOf(d digest.Digest) (repository string) { return a.r
 
 // Close closes the volumes.
 func (a *Archive) Close() error {
-	var errs []error
-	if a.builder != nil {
-		errs = append(errs, a.builder.Close())
-	}
+	err := closeAll(a.folders)
 	for _, m := range a.members {
-		errs = append(errs, m.close())
+		err = errors.Join(err, m.close())
 	}
-	for _, root := range a.folders {
-		errs = append(errs, root.Close())
+	if a.builder != nil {
+		err = errors.Join(err, a.builder.Close())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // indexDeltas finds the deltas of all members.

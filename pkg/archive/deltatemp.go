@@ -9,6 +9,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/delta"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/file/space"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
@@ -18,15 +19,12 @@ func (a *Archive) createTemporary() error {
 	if a.tempDir == "" {
 		hint = "set TMPDIR to a folder that can be written to"
 	}
-	err := os.MkdirAll(cmp.Or(a.tempDir, "."), 0o755)
-	var f *os.File
-	if err == nil {
-		f, err = os.CreateTemp(a.tempDir, "gantry-base-*")
-	}
+	f, err := regular.Temporary(a.tempDir, "gantry-base-*")
 	if err != nil {
 		return advice.Wrap(advice.Failure, fmt.Errorf("creating a temporary file for blobs that are made from deltas: %w", err), hint)
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	regular.Discard(f)
+	return nil
 }
 
 // noSpace adds to the error of a full disk how much the bases of a delta need.

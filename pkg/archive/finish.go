@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -243,12 +244,7 @@ func (w *Writer) Close() error {
 func (w *Writer) nothingWritten() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i := range w.slots {
-		if w.slots[i].done {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w.slots, func(s slot) bool { return s.done })
 }
 
 // closeFiles closes the volumes, the journal and what was set aside, once.
@@ -257,15 +253,12 @@ func (w *Writer) closeFiles() error {
 		return nil
 	}
 	w.closed = true
-	var errs []error
-	for _, f := range w.volumes {
-		errs = append(errs, f.Close())
-	}
+	err := closeAll(w.volumes)
 	if w.journal != nil {
-		errs = append(errs, w.journal.Close())
+		err = errors.Join(err, w.journal.Close())
 	}
 	if w.aside != nil {
-		errs = append(errs, w.aside.Close())
+		err = errors.Join(err, w.aside.Close())
 	}
-	return errors.Join(errs...)
+	return err
 }

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -124,9 +125,7 @@ func readHeaders(root *os.Root, name string, limit int) ([]entry, error) {
 		entries = append(entries, e)
 		return true
 	})
-	if err == nil {
-		err = problem
-	}
+	err = cmp.Or(err, problem)
 	end := int64(0)
 	if n := len(entries); n > 0 {
 		end = entries[n-1].Offset + padded(entries[n-1].Size)

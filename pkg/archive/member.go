@@ -45,12 +45,18 @@ func (m *member) volumePosition(i int) string {
 // needsIdentity reports whether the set is encrypted and no identity opens it.
 func (m *member) needsIdentity() bool { return decryption{m.outer, m.key}.needsIdentity() }
 
-func (m *member) close() error {
-	var errs []error
+func (m *member) close() (err error) {
 	for i := range m.volumes {
-		for _, f := range m.volumes[i].files {
-			errs = append(errs, f.Close())
-		}
+		err = errors.Join(err, closeAll(m.volumes[i].files))
+	}
+	return err
+}
+
+// closeAll closes all files, whether or not one of them fails.
+func closeAll[C io.Closer](files []C) error {
+	var errs []error
+	for _, f := range files {
+		errs = append(errs, f.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -205,10 +206,7 @@ func (c *checker) entry(e *entry, i, j int) error {
 	if e.Part != nil {
 		return c.part(e)
 	}
-	key := e.Path
-	if key == "" {
-		key = string(e.Digest) // its path follows from that
-	}
+	key := cmp.Or(e.Path, string(e.Digest)) // without a path, it follows from the digest
 	if c.seen[key] {
 		return fmt.Errorf("%s is there twice", e.path())
 	}

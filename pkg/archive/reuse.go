@@ -149,12 +149,7 @@ func (w *Writer) findInFolder(folder *os.Root, written func(digest.Digest) bool)
 
 // allFound reports whether nothing is left to look for.
 func (w *Writer) allFound() bool {
-	for i := range w.slots {
-		if s := &w.slots[i]; !s.done && s.reusable == nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w.slots, func(s slot) bool { return !s.done && s.reusable == nil })
 }
 
 func (w *Writer) findInSet(folder *os.Root, s *set, written func(digest.Digest) bool) {
@@ -277,13 +272,7 @@ type sections struct {
 	files []*os.File
 }
 
-func (s *sections) Close() error {
-	var errs []error
-	for _, f := range s.files {
-		errs = append(errs, f.Close())
-	}
-	return errors.Join(errs...)
-}
+func (s *sections) Close() error { return closeAll(s.files) }
 
 // A readError is an error of reading, not of writing.
 type readError struct{ err error }

@@ -115,7 +115,7 @@ type decoder struct {
 // frame writes the content of a frame.
 func (d *decoder) frame(ctx context.Context, f *frame) error {
 	for i, s := range f.streams {
-		d.streams[i] = fields{b: s}
+		d.streams[i] = fields{packed.Fields{B: s}}
 	}
 	d.copied, d.next = 0, 0
 	d.gap()
@@ -126,11 +126,11 @@ func (d *decoder) frame(ctx context.Context, f *frame) error {
 			return err
 		}
 		o := operation{copied: d.streams[streamCopied].length(), inserted: d.streams[streamInserted].length()}
-		seek, n := binary.Varint(d.streams[streamSeek].b)
-		if n <= 0 || d.streams[streamCopied].bad || d.streams[streamInserted].bad {
+		seek, n := binary.Varint(d.streams[streamSeek].B)
+		if n <= 0 || d.streams[streamCopied].Bad || d.streams[streamInserted].Bad {
 			return invalid("an operation")
 		}
-		d.streams[streamSeek].bytes(n)
+		d.streams[streamSeek].Take(n)
 		if o.copied > end-d.done || o.inserted > end-d.done-o.copied || o.copied+o.inserted == 0 {
 			return invalid("an operation of the wrong length")
 		}
@@ -142,8 +142,8 @@ func (d *decoder) frame(ctx context.Context, f *frame) error {
 			return err
 		}
 		at = o.from + o.copied
-		b := d.streams[streamBytes].bytes(int(min(o.inserted, frameLimit+1)))
-		if d.streams[streamBytes].bad {
+		b := d.streams[streamBytes].Take(int(min(o.inserted, frameLimit+1)))
+		if d.streams[streamBytes].Bad {
 			return invalid("inserted bytes are missing")
 		}
 		if err := d.write(b); err != nil {
@@ -154,7 +154,7 @@ func (d *decoder) frame(ctx context.Context, f *frame) error {
 		return invalid("a frame of the wrong length")
 	}
 	for i := range d.streams {
-		if len(d.streams[i].b) > 0 || d.streams[i].bad || d.next != math.MaxInt64 {
+		if len(d.streams[i].B) > 0 || d.streams[i].Bad || d.next != math.MaxInt64 {
 			return invalid("stream %d has other bytes than its frame needs", i+1)
 		}
 	}
@@ -172,14 +172,14 @@ func (d *decoder) write(b []byte) error {
 // gap reads where the next change is.
 func (d *decoder) gap() {
 	s := &d.streams[streamGap]
-	if len(s.b) == 0 {
+	if len(s.B) == 0 {
 		d.next = math.MaxInt64
 		return
 	}
 	if gap := s.length(); gap <= maxAddress {
 		d.next += gap
 	} else {
-		s.bad = true
+		s.Bad = true
 	}
 }
 
@@ -224,13 +224,13 @@ func (d *decoder) copy(ctx context.Context, o operation) error {
 
 // change finds the target of c.
 func (d *decoder) change(c *change) error {
-	kind := d.streams[streamKind].bytes(1)
+	kind := d.streams[streamKind].Take(1)
 	if len(kind) == 0 || kind[0] > explicit {
 		return invalid("a change")
 	}
 	if kind[0] == explicit {
 		v := d.streams[streamValue].length()
-		if d.streams[streamValue].bad || v > math.MaxUint32 {
+		if d.streams[streamValue].Bad || v > math.MaxUint32 {
 			return invalid("a changed value")
 		}
 		c.target = (c.base + unzigzag(uint32(v))) & c.mask

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/klauspost/compress/zstd"
@@ -161,28 +162,34 @@ func (f *frame) read(r *bufio.Reader, z *zstd.Decoder, left int64) error {
 		return invalid("a frame with %d bytes in streams", total)
 	}
 	for i := range streams {
-		packed, err := io.ReadAll(io.LimitReader(r, stored[i])) // allocates as bytes arrive
+		out, err := readStored(r, z, stored[i], sizes[i], f.streams[i])
 		if err != nil {
-			return err
-		}
-		if int64(len(packed)) != stored[i] {
-			return errTruncated
-		}
-		if stored[i] == sizes[i] {
-			f.streams[i] = append(f.streams[i], packed...)
-			continue
-		}
-		out, err := z.DecodeAll(packed, f.streams[i])
-		if err != nil {
-			return invalid("stream %d: %v", i+1, err)
-		}
-		if int64(len(out)) != sizes[i] {
-			return invalid("stream %d has %d bytes instead of %d", i+1, len(out), sizes[i])
+			return fmt.Errorf("stream %d: %w", i+1, err)
 		}
 		f.streams[i] = out
 	}
 	f.length, f.count = length, int(count)
 	return nil
+}
+
+// readStored appends to out, which is empty, what is stored in so many bytes: as it is, or compressed if its size is another.
+func readStored(r io.Reader, z *zstd.Decoder, stored, size int64, out []byte) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(r, stored)) // allocates as bytes arrive
+	switch {
+	case err != nil:
+		return nil, err
+	case int64(len(raw)) != stored:
+		return nil, errTruncated
+	case stored == size:
+		return append(out, raw...), nil
+	}
+	if out, err = z.DecodeAll(raw, out); err != nil {
+		return nil, invalid("decompressing: %v", err)
+	}
+	if int64(len(out)) != size {
+		return nil, invalid("decompressing: %d bytes instead of %d", len(out), size)
+	}
+	return out, nil
 }
 
 // readLength reads a number up to limit.

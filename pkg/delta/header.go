@@ -11,6 +11,8 @@ import (
 	"math"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/delta/packed"
 )
 
 const (
@@ -134,53 +136,25 @@ func ReadHeader(r io.Reader) (*Header, error) {
 }
 
 func parseHeader(b []byte) (*Header, error) {
-	f := fields{b: b}
+	f := fields{packed.Fields{B: b}}
 	h := &Header{Digest: digest.Digest(f.text(maxDigest)), Size: f.length(), ContentSize: f.length()}
-	copy(h.ContentHash[:], f.bytes(sha256.Size))
+	copy(h.ContentHash[:], f.Take(sha256.Size))
 	h.Recipe = bytes.Clone(f.text(MaxRecipe))
 	for range min(f.length(), MaxBases+1) {
 		h.Bases = append(h.Bases, BaseInfo{Digest: digest.Digest(f.text(maxDigest)), ContentSize: f.length()})
 	}
-	if f.bad || len(f.b) > 0 {
+	if f.Bad || len(f.B) > 0 {
 		return nil, invalid("fields of the header")
 	}
 	return h, nil
 }
 
-// fields reads fields of a header or stream; bad is set once something is wrong.
-type fields struct {
-	b   []byte
-	bad bool
-}
+// fields reads fields of a header or stream.
+type fields struct{ packed.Fields }
 
-func (f *fields) bytes(n int) []byte {
-	if n > len(f.b) {
-		f.bad, f.b = true, nil
-		return nil
-	}
-	out := f.b[:n]
-	f.b = f.b[n:]
-	return out
-}
+func (f *fields) length() int64 { return f.Number(math.MaxInt64) }
 
-func (f *fields) length() int64 {
-	v, n := binary.Uvarint(f.b)
-	if n <= 0 || v > math.MaxInt64 {
-		f.bad, f.b = true, nil
-		return 0
-	}
-	f.b = f.b[n:]
-	return int64(v)
-}
-
-func (f *fields) text(limit int) []byte {
-	n := f.length()
-	if n > int64(limit) {
-		f.bad, f.b = true, nil
-		return nil
-	}
-	return f.bytes(int(n))
-}
+func (f *fields) text(limit int64) []byte { return f.Take(int(f.Number(limit))) }
 
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)

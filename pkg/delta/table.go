@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -83,18 +82,7 @@ func readTable(r *bufio.Reader, z *zstd.Decoder) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := io.ReadAll(io.LimitReader(r, stored)) // allocates as bytes arrive
-	switch {
-	case err != nil:
-		return nil, err
-	case int64(len(raw)) != stored:
-		return nil, errTruncated
-	case stored < size:
-		if raw, err = z.DecodeAll(raw, nil); err != nil || int64(len(raw)) != size {
-			return nil, invalid("the table of compressed parts")
-		}
-	}
-	return raw, nil
+	return readStored(r, z, stored, size, nil)
 }
 
 // mismatch returns the error for streams that are not what the writer of the delta had.

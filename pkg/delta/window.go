@@ -1,6 +1,8 @@
 package delta
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"sort"
 )
@@ -62,27 +64,14 @@ func elect(target []byte, a *anchors) []int64 {
 			}
 		}
 	})
-	order := make([]int64, 0, len(votes))
-	for at := range votes {
-		order = append(order, at)
-	}
-	sort.Slice(order, func(i, j int) bool {
-		if a, b := votes[order[i]], votes[order[j]]; a != b {
-			return a > b
-		}
-		return order[i] < order[j]
+	return slices.SortedFunc(maps.Keys(votes), func(a, b int64) int {
+		return cmp.Or(cmp.Compare(votes[b], votes[a]), cmp.Compare(a, b))
 	})
-	return order
 }
 
 // merge sorts ranges and joins those that touch.
 func merge(ranges []span) []span {
-	slices.SortFunc(ranges, func(a, b span) int {
-		if a.start != b.start {
-			return int(min(max(a.start-b.start, -1), 1))
-		}
-		return int(min(max(a.end-b.end, -1), 1))
-	})
+	slices.SortFunc(ranges, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
 	out := ranges[:0]
 	for _, r := range ranges {
 		if n := len(out); n > 0 && r.start <= out[n-1].end {

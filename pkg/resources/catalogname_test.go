@@ -108,14 +108,7 @@ func TestNamesOfOnePlace(t *testing.T) {
 		t.Errorf("elsewhere, the name is %q, %v", named[0].Name, err)
 	}
 	files, _, err := Build(nil, []Catalog{tagged, pinned}, Options{})
-	if err != nil || fmt.Sprint(fileNames(files)) != "[cc-index-v1.yaml cs-index-v1.yaml]" {
-		t.Errorf("files %v, %v", fileNames(files), err)
+	if err != nil || fmt.Sprint(FileNames(files)) != "[cc-index-v1.yaml cs-index-v1.yaml]" {
+		t.Errorf("files %v, %v", FileNames(files), err)
 	}
-}
-
-func fileNames(files []File) (names []string) {
-	for _, f := range files {
-		names = append(names, f.Name)
-	}
-	return names
 }

@@ -40,7 +40,7 @@ func TestOCMirrorFiles(t *testing.T) {
 		if n == 0 {
 			want = append(want[:4:4], want[6])
 		}
-		names := fileNames(got)
+		names := FileNames(got)
 		if diff := cmp.Diff(want, names); diff != "" {
 			t.Errorf("%d signatures: %s", n, diff)
 		}

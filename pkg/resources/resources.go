@@ -103,6 +103,15 @@ type File struct {
 	Text []byte
 }
 
+// FileNames returns the names of files; no files have an empty list.
+func FileNames(files []File) []string {
+	names := make([]string, 0, len(files))
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
 // SourcePolicies returns the values of a mirror set's mirrorSourcePolicy.
 func SourcePolicies() []string { return []string{neverContactSource, "AllowContactingSource"} }
 

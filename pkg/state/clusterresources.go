@@ -234,10 +234,7 @@ func (w *Workspace) SaveFolder(folder, mirror string, files []resources.File) (d
 	if err := root.MkdirAll(dir, 0o755); err != nil {
 		return "", nil, fmt.Errorf("making %s: %w", dir, err)
 	}
-	var names []string
-	for _, f := range files {
-		names = append(names, f.Name)
-	}
+	names := resources.FileNames(files)
 	// The list is written first: a listed file that does not exist does no harm, but a file that is
 	// not on the list would stay forever.
 	if err := w.listResources(dir, mirror, slices.Concat(at.listed, names)); err != nil {

@@ -101,9 +101,7 @@ func (r *Record) KeepCatalog(earlier *Record, source, target string) {
 // KeepReleases adds the releases of an earlier record, and its graph data if the record has none.
 func (r *Record) KeepReleases(earlier *Record) {
 	r.Releases = mergeReleases(r.Releases, earlier.Releases)
-	if r.GraphData == nil {
-		r.GraphData = earlier.GraphData
-	}
+	r.GraphData = cmp.Or(r.GraphData, earlier.GraphData)
 }
 
 // KeepNames gives catalogs the names that they have in an earlier record, and adds those of other catalogs.

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,10 +192,7 @@ type pinnedImage struct {
 
 // Manifest implements image.Reader.
 func (p pinnedImage) Manifest(ctx context.Context, _ string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
-	if d == "" {
-		d = p.digest
-	}
-	return p.Reader.Manifest(ctx, p.source, d)
+	return p.Reader.Manifest(ctx, p.source, cmp.Or(d, p.digest))
 }
 
 // Blob implements image.Reader.

@@ -134,11 +134,7 @@ func build(s *workspace.Session, t *site.RegistryDestination, r *Manifests, opts
 // PreviewResources returns the manifests that a run would write, and what would change. It writes
 // nothing.
 func PreviewResources(s *workspace.Session, t *site.RegistryDestination, r *Manifests) (*ResourceFiles, error) {
-	out := &ResourceFiles{Files: []string{}, Notes: r.notes}
-	for _, f := range r.files {
-		out.Files = append(out.Files, f.Name)
-	}
-	out.Dir = s.ResourcesDir(t.Key())
+	out := &ResourceFiles{Dir: s.ResourcesDir(t.Key()), Files: resources.FileNames(r.files), Notes: r.notes}
 	return out, compareObjects(s, t, r, out)
 }
 
@@ -264,25 +260,14 @@ func WriteResources(ctx context.Context, s *workspace.Session, t *site.RegistryD
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	out := &ResourceFiles{Files: []string{}, Notes: append(r.notes, notes...)}
-	var write []resources.File
-	for _, f := range r.files {
-		out.Files = append(out.Files, f.Name)
-		write = append(write, f)
+	out := &ResourceFiles{
+		Files: resources.FileNames(r.files), Web: resources.FileNames(web), Support: resources.FileNames(r.support), Notes: append(r.notes, notes...),
 	}
-	for _, f := range web {
-		out.Web = append(out.Web, f.Name)
-		write = append(write, f)
-	}
-	var err error
-	for _, f := range r.support {
-		out.Support = append(out.Support, f.Name)
-		write = append(write, f)
-	}
-	if err = compareObjects(s, t, r, out); err != nil {
+	err := compareObjects(s, t, r, out)
+	if err != nil {
 		return nil, err
 	}
-	out.Dir, out.Removed, err = s.SaveResources(t.Key(), write)
+	out.Dir, out.Removed, err = s.SaveResources(t.Key(), slices.Concat(r.files, web, r.support))
 	out.Removed = resources.WithoutSupport(out.Removed)
 	if err == nil {
 		err = s.SaveManifestOptions(t.Key(), r.opts.saved(t, r.access))

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -133,18 +134,16 @@ func withoutAliases(s *workspace.Session, folders map[string][]resources.File) e
 // kustomize adds the files that apply the manifests in one step.
 func (r *Manifests) kustomize(t *site.RegistryDestination, ca []byte, without map[string]string) error {
 	own := map[string][]resources.File{}
-	for _, write := range []func() (map[string][]resources.File, error){
-		func() (map[string][]resources.File, error) { return resources.DefaultCatalogs(r.target) },
-		func() (map[string][]resources.File, error) { return resources.TrustedCA(t.Host, ca) },
-	} {
-		more, err := write()
-		if err != nil {
-			return err
-		}
-		for name, files := range more {
-			own[name] = files
-		}
+	catalogs, err := resources.DefaultCatalogs(r.target)
+	if err != nil {
+		return err
 	}
+	trusted, err := resources.TrustedCA(t.Host, ca)
+	if err != nil {
+		return err
+	}
+	maps.Copy(own, catalogs)
+	maps.Copy(own, trusted)
 	files, applied, err := resources.Kustomize(r.files, own, without, r.target)
 	if err != nil {
 		return err

@@ -53,12 +53,9 @@ func saveFolders(s *workspace.Session, t *site.RegistryDestination, r *Manifests
 		return err
 	}
 	for _, f := range all {
-		written := WrittenFolder{Files: []string{}}
+		written := WrittenFolder{Files: resources.FileNames(f.files)}
 		if written.Dir, written.Removed, err = s.SaveFolder(f.name, t.Key(), f.files); err != nil {
 			return fmt.Errorf("writing %s: %w", f.name, err)
-		}
-		for _, file := range f.files {
-			written.Files = append(written.Files, file.Name)
 		}
 		if len(written.Files)+len(written.Removed) > 0 {
 			out.Folders = append(out.Folders, written)

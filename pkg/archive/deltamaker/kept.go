@@ -8,6 +8,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
@@ -42,7 +43,7 @@ func (r *Result) Source(from image.Reader) image.Reader {
 // Close removes the blobs that Make downloaded. The deltas stay in the cache.
 func (r *Result) Close() {
 	for _, f := range r.kept {
-		remove(f)
+		regular.Discard(f)
 	}
 	r.kept = nil
 }

@@ -107,9 +107,7 @@ func (a *Amount) add(size int64) {
 // Result.Whole. An error ends it: the end of the context, or a disk that is full. What was made is in the cache
 // then.
 func Make(ctx context.Context, changes []Change, source image.Reader, o Options) (*Result, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Time = cmp.Or(o.Time, DefaultTime)
 	if err := os.MkdirAll(o.Cache, 0o755); err != nil {
 		return nil, fmt.Errorf("keeping deltas: %w", err)
@@ -241,21 +239,8 @@ func (e *entry) carried() archive.CarriedDelta {
 	}
 }
 
-// temporary creates a temporary file, which is removed when it is closed.
-func (m *maker) temporary() (*os.File, error) {
-	f, err := os.CreateTemp(m.Temp, "gantry-delta-*")
-	if err == nil {
-		_ = os.Remove(f.Name()) // where an open file can be removed, nothing remains of a process that is killed
-	}
-	return f, err
-}
-
-func remove(f *os.File) {
-	if f != nil {
-		_ = f.Close()           // it is no longer needed
-		_ = os.Remove(f.Name()) // the same
-	}
-}
+// temporary creates a temporary file, for regular.Discard.
+func (m *maker) temporary() (*os.File, error) { return regular.Temporary(m.Temp, "gantry-delta-*") }
 
 // path returns the path of a file in the cache.
 func (m *maker) path(name string) string { return filepath.Join(m.Cache, name) }

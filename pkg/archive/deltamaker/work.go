@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/delta"
 	"github.com/gantry-mirror/gantry/pkg/delta/deltareader"
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
@@ -67,11 +68,11 @@ func (m *maker) open(ctx context.Context, c *Change) (_ *work, err error) {
 }
 
 func (w *work) close() {
-	remove(w.blob)
-	remove(w.content)
-	remove(w.delta)
+	regular.Discard(w.blob)
+	regular.Discard(w.content)
+	regular.Discard(w.delta)
 	for _, b := range w.bases {
-		remove(b.content)
+		regular.Discard(b.content)
 	}
 }
 
@@ -90,7 +91,7 @@ func (m *maker) download(ctx context.Context, source string, desc ocispec.Descri
 		return nil, err
 	}
 	if _, err := io.Copy(f, body); err != nil {
-		remove(f)
+		regular.Discard(f)
 		return nil, unreadable(ctx, err)
 	}
 	return f, nil
@@ -123,13 +124,13 @@ func (m *maker) uncompressed(blob *os.File, size int64) (*os.File, int64, error)
 	n, err := io.Copy(f, io.LimitReader(content, limit+1))
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		remove(f)
+		regular.Discard(f)
 		return nil, 0, err
 	case err == nil && n > limit:
 		err = fmt.Errorf("it has more than %d bytes uncompressed", limit)
 	}
 	if err != nil {
-		remove(f)
+		regular.Discard(f)
 		return nil, 0, &wholeError{NotReproducible, err}
 	}
 	return f, n, nil
@@ -184,7 +185,7 @@ func (w *work) openBases(ctx context.Context, candidates []Candidate) error {
 			return err
 		}
 		content, size, err := w.uncompressed(blob, c.Size)
-		remove(blob)
+		regular.Discard(blob)
 		if errors.As(err, new(*wholeError)) {
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // keptBases is how many bases that no delta uses are kept for the next one.
@@ -128,7 +129,7 @@ func (b *bases) release(x *base) {
 
 func (b *bases) remove(x *base) {
 	delete(b.all, x.digest)
-	closeTemporary(x.file)
+	regular.Discard(x.file)
 }
 
 // close removes all files.
@@ -160,19 +161,13 @@ func (b *bases) load(ctx context.Context, d digest.Digest, size int64, open open
 // store writes the uncompressed content of a blob to a temporary file, and closes the blob.
 func (b *bases) store(body io.ReadCloser, size int64) (*os.File, int64, error) {
 	defer body.Close()
-	if b.dir != "" {
-		if err := os.MkdirAll(b.dir, 0o755); err != nil {
-			return nil, 0, err
-		}
-	}
-	f, err := os.CreateTemp(b.dir, "gantry-base-*")
+	f, err := regular.Temporary(b.dir, "gantry-base-*")
 	if err != nil {
 		return nil, 0, explainSpace(err, b.dir)
 	}
-	_ = os.Remove(f.Name()) // where an open file can be removed, nothing remains of a process that is killed
 	n, err := uncompress(f, body, size)
 	if err != nil {
-		closeTemporary(f)
+		regular.Discard(f)
 		return nil, 0, explainSpace(err, b.dir)
 	}
 	return f, n, nil
@@ -204,10 +199,4 @@ func uncompress(to io.Writer, blob io.Reader, limit int64) (n int64, err error) 
 		return n, unfitError(fmt.Sprintf("it has more than %d bytes uncompressed", limit))
 	}
 	return n, nil
-}
-
-// closeTemporary closes and removes a temporary file.
-func closeTemporary(f *os.File) {
-	_ = f.Close()           // it is no longer needed
-	_ = os.Remove(f.Name()) // it is removed already where that is possible
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/flate"
+
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // ErrStream is wrapped by the error for a stream that does not unpack to what was announced.
@@ -56,16 +58,10 @@ type unpacker struct {
 
 // NewStore creates the temporary file in a folder; "" is the one of the system. Close removes it.
 func NewStore(dir string) (*Store, error) {
-	if dir != "" {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, err
-		}
-	}
-	f, err := os.CreateTemp(dir, "gantry-unpacked-*")
+	f, err := regular.Temporary(dir, "gantry-unpacked-*")
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(f.Name()) // where an open file can be removed, nothing remains of a process that is killed
 	s := &Store{file: f}
 	s.unpackers.New = func() any {
 		in := bufio.NewReaderSize(nil, 16<<10)
@@ -75,10 +71,7 @@ func NewStore(dir string) (*Store, error) {
 }
 
 // Close removes the file.
-func (s *Store) Close() {
-	_ = s.file.Close()           // it is no longer needed
-	_ = os.Remove(s.file.Name()) // it is removed already where that is possible
-}
+func (s *Store) Close() { regular.Discard(s.file) }
 
 // Unpack unpacks a stream of content. The error wraps ErrStream if it is not exactly as long as announced, packed and unpacked.
 func (s *Store) Unpack(ctx context.Context, content io.ReaderAt, stream *Stream) error {

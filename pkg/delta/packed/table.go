@@ -117,12 +117,12 @@ func ParseTable(b []byte, target int64, bases []int64) (*Table, error) {
 	if len(b) > MaxTable {
 		return nil, fmt.Errorf("%w: it has %d bytes; at most %d are allowed", ErrTable, len(b), MaxTable)
 	}
-	p := tableParser{b: b, left: MaxStreams}
+	p := tableParser{Fields{B: b}, MaxStreams}
 	t := &Table{}
-	for range p.number(maxRecipes) {
-		r, err := recompress.ParseDeflate(p.take(int(p.number(recompress.MaxDeflateRecipe))))
+	for range p.Number(maxRecipes) {
+		r, err := recompress.ParseDeflate(p.Take(int(p.Number(recompress.MaxDeflateRecipe))))
 		switch {
-		case p.bad:
+		case p.Bad:
 			return nil, fmt.Errorf("%w: it ends early", ErrTable)
 		case err != nil:
 			return nil, fmt.Errorf("%w: %w", ErrTable, err)
@@ -131,10 +131,10 @@ func ParseTable(b []byte, target int64, bases []int64) (*Table, error) {
 	}
 	t.Target = p.streams(target)
 	used := 0
-	for i, r := range p.take(len(t.Target)) {
+	for i, r := range p.Take(len(t.Target)) {
 		t.Target[i].Recipe = int(r)
 		if int(r) > used || int(r) >= len(t.Recipes) {
-			p.bad = true
+			p.Bad = true
 		}
 		used = max(used, int(r)+1)
 	}
@@ -145,7 +145,7 @@ func ParseTable(b []byte, target int64, bases []int64) (*Table, error) {
 	for i, r := range t.Recipes {
 		distinct = distinct && !slices.Contains(t.Recipes[:i], r)
 	}
-	if p.bad || len(p.b) > 0 || used != len(t.Recipes) || !distinct || t.Empty() {
+	if p.Bad || len(p.B) > 0 || used != len(t.Recipes) || !distinct || t.Empty() {
 		return nil, fmt.Errorf("%w: it has wrong fields", ErrTable)
 	}
 	again, err := t.MarshalBinary()
@@ -155,54 +155,61 @@ func ParseTable(b []byte, target int64, bases []int64) (*Table, error) {
 	return t, err
 }
 
-// A tableParser reads from the front of b; bad is set once something is wrong.
-type tableParser struct {
-	b    []byte
-	left int // streams
-	bad  bool
+// Fields reads from the front of B; Bad is set once something is wrong.
+type Fields struct {
+	B   []byte
+	Bad bool
 }
 
-func (p *tableParser) take(n int) []byte {
-	if n > len(p.b) {
-		p.bad, p.b = true, nil
+// Take returns the next n bytes.
+func (f *Fields) Take(n int) []byte {
+	if n > len(f.B) {
+		f.Bad, f.B = true, nil
 		return nil
 	}
-	out := p.b[:n]
-	p.b = p.b[n:]
+	out := f.B[:n]
+	f.B = f.B[n:]
 	return out
 }
 
-func (p *tableParser) number(limit int64) int64 {
-	v, n := binary.Uvarint(p.b)
+// Number reads an unsigned varint up to limit.
+func (f *Fields) Number(limit int64) int64 {
+	v, n := binary.Uvarint(f.B)
 	if n <= 0 || v > uint64(limit) {
-		p.bad, p.b = true, nil
+		f.Bad, f.B = true, nil
 		return 0
 	}
-	p.b = p.b[n:]
+	f.B = f.B[n:]
 	return int64(v)
+}
+
+// A tableParser reads a table.
+type tableParser struct {
+	Fields
+	left int // streams
 }
 
 // streams reads the streams of a content of size bytes.
 func (p *tableParser) streams(size int64) []Stream {
-	n := int(p.number(int64(min(p.left, len(p.b))))) // a stream has more bytes than one
+	n := int(p.Number(int64(min(p.left, len(p.B))))) // a stream has more bytes than one
 	if n == 0 {
 		return nil
 	}
 	p.left -= n
 	all := make([]Stream, n)
 	for i := range all {
-		all[i].Start = p.number(size) // from the end of the one before
+		all[i].Start = p.Number(size) // from the end of the one before
 	}
 	end, packed, unpacked := int64(0), int64(0), int64(0)
 	for i := range all {
 		s := &all[i]
 		if s.Start > size-end {
-			p.bad = true
+			p.Bad = true
 			return nil
 		}
 		s.Start += end
-		if s.Packed = p.number(size - s.Start); s.Packed == 0 {
-			p.bad = true
+		if s.Packed = p.Number(size - s.Start); s.Packed == 0 {
+			p.Bad = true
 			return nil
 		}
 		end = s.End()
@@ -210,8 +217,8 @@ func (p *tableParser) streams(size int64) []Stream {
 	}
 	for i := range all {
 		s := &all[i]
-		if s.Unpacked = p.number(math.MaxInt64); s.Unpacked == 0 || s.Unpacked > maxUnpacked(packed)-unpacked {
-			p.bad = true
+		if s.Unpacked = p.Number(math.MaxInt64); s.Unpacked == 0 || s.Unpacked > maxUnpacked(packed)-unpacked {
+			p.Bad = true
 			return nil
 		}
 		unpacked += s.Unpacked

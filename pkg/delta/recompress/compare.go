@@ -2,6 +2,7 @@ package recompress
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"sync"
@@ -71,9 +72,7 @@ func (b *blobInput) ReadAt(p []byte, at int64) (int, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if b.err == nil {
-			b.err = err
-		}
+		b.err = cmp.Or(b.err, err)
 	}
 	return n, err
 }

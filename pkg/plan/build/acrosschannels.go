@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -177,10 +178,7 @@ func (r *channelRouter) connect(source *channel) ([]channelStep, error) {
 			problem = err
 		}
 	}
-	if problem == nil {
-		problem = &noCrossingError{v, source, r.next(source)}
-	}
-	return nil, problem
+	return nil, cmp.Or[error](problem, &noCrossingError{v, source, r.next(source)})
 }
 
 // addRoute adds the paths of a route.

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,11 +30,7 @@ type catalogVariantSet struct {
 func kubernetesVersions(payloads []selectedRelease, clusters []Cluster) []string {
 	var versions []string
 	for _, p := range payloads {
-		v := p.payload.VersionOf("kubernetes")
-		if v == "" {
-			v = release.Kubernetes(p.version)
-		}
-		versions = append(versions, v)
+		versions = append(versions, cmp.Or(p.payload.VersionOf("kubernetes"), release.Kubernetes(p.version)))
 	}
 	for _, c := range clusters {
 		v := release.Kubernetes(c.Version)

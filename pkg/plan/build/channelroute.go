@@ -160,10 +160,7 @@ func (r *channelRouter) find(ch *channel, node int) ([]channelStep, error) {
 			problem = err
 		}
 	}
-	if problem == nil {
-		problem = &noCrossingError{start, ch, r.next(ch)}
-	}
-	return nil, problem
+	return nil, cmp.Or[error](problem, &noCrossingError{start, ch, r.next(ch)})
 }
 
 // leave returns the route from a release in the later channels that contain it.
@@ -179,14 +176,9 @@ func (r *channelRouter) leave(ch *channel, node int) ([]channelStep, error) {
 		if err == nil {
 			return route, nil
 		}
-		if problem == nil {
-			problem = err
-		}
+		problem = cmp.Or(problem, err)
 	}
-	if problem == nil {
-		problem = &noCrossingError{v, ch, r.next(ch)}
-	}
-	return nil, problem
+	return nil, cmp.Or[error](problem, &noCrossingError{v, ch, r.next(ch)})
 }
 
 // highestShared returns the highest selectable release that another channel contains too, or "".

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -97,9 +98,7 @@ func (o Options) withDefaults() Options {
 	if o.Jobs <= 0 {
 		o.Jobs = defaultJobs
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}

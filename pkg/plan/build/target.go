@@ -50,10 +50,7 @@ func (t target) precedence() int {
 // targetOf returns the preferred target of an image.
 func targetOf(r resolvedImage) (target, error) {
 	w := r.request
-	t := target{resolvedImage: r, repo: w.repo, tag: w.tag}
-	if t.repo == "" {
-		t.repo = repository(w.source, w.ref)
-	}
+	t := target{resolvedImage: r, repo: cmp.Or(w.repo, repository(w.source, w.ref)), tag: w.tag}
 	if !reference.IsPath(t.repo) {
 		return t, advice.New(advice.Input, "set targetCatalog, or targetRepo for an image", "%s: the name of its folder, %q, is not a valid repository name", w.source, t.repo)
 	}

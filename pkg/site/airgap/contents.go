@@ -1,6 +1,7 @@
 package airgap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -101,11 +102,7 @@ func matchesAny(p *plan.Plan, pattern string) error {
 			names = append(names, p.Images[i].Repository+":"+tag)
 		}
 	}
-	hint := suggest.Phrase(pattern, names)
-	if hint == "" {
-		hint = "gantry archive list shows its images"
-	}
-	return advice.New(advice.Input, hint, "the archive has no image %q", pattern)
+	return advice.New(advice.Input, cmp.Or(suggest.Phrase(pattern, names), "gantry archive list shows its images"), "the archive has no image %q", pattern)
 }
 
 // An Availability is whether the content of an image can be read from the folders of an archive.

@@ -1,6 +1,7 @@
 package airgap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,11 +136,7 @@ func Repair(ctx context.Context, ws *state.Workspace, r *state.RepairRequest, so
 }
 
 func descriptorOf(c state.LostContent) ocispec.Descriptor {
-	d := ocispec.Descriptor{MediaType: c.MediaType, Digest: c.Digest, Size: c.Size}
-	if d.MediaType == "" {
-		d.MediaType = "application/octet-stream"
-	}
-	return d
+	return ocispec.Descriptor{MediaType: cmp.Or(c.MediaType, "application/octet-stream"), Digest: c.Digest, Size: c.Size}
 }
 
 // lostPlan returns the plan of a request from the workspace.

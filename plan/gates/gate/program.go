@@ -10,6 +10,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,11 +53,7 @@ func Find(name string, o Options) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{path: path, env: Environment(o.Environ), timeout: o.Timeout}
-	if p.timeout == 0 {
-		p.timeout = DefaultTimeout
-	}
-	return p, nil
+	return &Program{path: path, env: Environment(o.Environ), timeout: cmp.Or(o.Timeout, DefaultTimeout)}, nil
 }
 
 // Path returns the path of the program.
@@ -126,17 +123,9 @@ func (p *Program) Ask(ctx context.Context, q Question) (Answer, error) {
 	case !errors.As(err, &exit):
 		return Answer{}, fmt.Errorf("running %s: %w", p.path, err)
 	case exit.ExitCode() == refused:
-		reason := out.line()
-		if reason == "" {
-			reason = messages.Line()
-		}
-		return Answer{Reason: reason}, nil
+		return Answer{Reason: cmp.Or(out.line(), messages.Line())}, nil
 	}
-	printed := messages.Line()
-	if printed == "" {
-		printed = out.line()
-	}
-	return Answer{}, &FailedError{Program: p.path, Status: exit.ExitCode(), Printed: printed}
+	return Answer{}, &FailedError{Program: p.path, Status: exit.ExitCode(), Printed: cmp.Or(messages.Line(), out.line())}
 }
 
 // A head keeps the beginning of what is written to it.

@@ -1,6 +1,9 @@
 package zlib
 
-import "errors"
+import (
+	"cmp"
+	"errors"
+)
 
 // pigzBlock is how much pigz compresses at once by default.
 const pigzBlock = 128 << 10
@@ -21,12 +24,9 @@ type pigz struct {
 func newPigz(to *bitWriter, o Options) *pigz {
 	p := &pigz{
 		encoder:     newEncoder(to, levels[o.Level], zlibVariant(0), 0),
-		size:        o.BlockSize,
+		size:        cmp.Or(o.BlockSize, pigzBlock),
 		independent: o.Independent,
 		sequential:  o.Sequential,
-	}
-	if p.size == 0 {
-		p.size = pigzBlock
 	}
 	if !p.independent && !p.sequential {
 		p.history = make([]byte, 0, 2*windowSize)
