@@ -1,18 +1,9 @@
 package archive
 
-import (
-	"errors"
-
-	"golang.org/x/sys/unix"
-)
+import "github.com/gantry-mirror/gantry/pkg/file/space"
 
 // isFAT reports whether dir is on FAT32 or an older FAT.
 func isFAT(dir string) (bool, error) {
-	var st unix.Statfs_t
-	for {
-		err := unix.Statfs(dir, &st)
-		if !errors.Is(err, unix.EINTR) {
-			return err == nil && st.Type == unix.MSDOS_SUPER_MAGIC, err
-		}
-	}
+	kind, err := space.FileSystem(dir)
+	return kind == "vfat", err
 }
