@@ -129,6 +129,18 @@ func TestReleaseTools(t *testing.T) {
 		t.Errorf("%v, %d tools are listed: %+v", err, len(list.Tools), list.Tools)
 	}
 
+	// Files with the names of tools are replaced, and others stay.
+	again := releases.ToolOptions{Names: []string{"oc"}, Platforms: []string{"linux/amd64"}}
+	fail.On(t, os.WriteFile(p.Path("archive/oc-4.20.5-linux-amd64"), []byte("mine"), 0o600))
+	fail.On(t, os.WriteFile(p.Path("archive/notes.txt"), []byte("mine"), 0o600))
+	replaced, _ := extracted(archive, "archive", again)
+	fromArchive["notes.txt"] = "mine"
+	fail.Diff(t, fromArchive, replaced)
+	info, err := os.Stat(p.Path("archive/oc-4.20.5-linux-amd64"))
+	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm()&0o111 == 0 {
+		t.Errorf("the replaced file cannot be executed: %v, %v", info, err)
+	}
+
 	to := p.Path("none")
 	for words, o := range map[string]releases.ToolOptions{
 		`did you mean "openshift-install"`:                           {To: to, Names: []string{"openshift-instal"}},
