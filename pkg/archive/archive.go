@@ -139,7 +139,7 @@ func (a *Archive) indexEntries() {
 	a.blobs, a.files = make([]location, 0, n), nil
 	for m, member := range a.members {
 		for i, e := range member.set.all() {
-			p := location{int32(m), int32(i), e}
+			p := location{int32(m), int32(i), e} //nolint:gosec // maxVolumes is far below
 			if e.Path != "" {
 				a.files = append(a.files, p)
 			} else {

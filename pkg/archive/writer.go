@@ -154,7 +154,7 @@ func (w *Writer) makeSlots() {
 	w.slots = make([]slot, 0, w.set.entries())
 	w.furtherParts = map[digest.Digest][]target{}
 	for i, e := range w.set.all() {
-		at := target{int32(i), e} // maxVolumes is far below
+		at := target{int32(i), e} //nolint:gosec // maxVolumes is far below
 		switch {
 		case e.isFirst():
 			w.slots = append(w.slots, slot{target: at})

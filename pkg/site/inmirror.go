@@ -2,6 +2,7 @@ package site
 
 import (
 	"cmp"
+
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 

@@ -41,24 +41,24 @@ func threePackages(t *testing.T) *fixture {
 	return w
 }
 
-func (c *fixture) reduce(p *plan.Plan) *plan.Reduced {
-	c.t.Helper()
-	r, err := Reduce(c.t.Context(), p, c.sources())
-	fail.On(c.t, err)
+func (w *fixture) reduce(p *plan.Plan) *plan.Reduced {
+	w.t.Helper()
+	r, err := Reduce(w.t.Context(), p, w.sources())
+	fail.On(w.t, err)
 	return r
 }
 
 // lose returns the plan without the image from that source.
-func (c *fixture) lose(p *plan.Plan, source string) *plan.Plan {
-	c.t.Helper()
+func (w *fixture) lose(p *plan.Plan, source string) *plan.Plan {
+	w.t.Helper()
 	for _, img := range p.Images {
 		if strings.HasPrefix(img.Source, source) {
 			q, err := p.Without([]plan.FailedImage{{Source: img.Source, Repository: img.Repository, Err: errors.New("unavailable")}})
-			fail.On(c.t, err)
+			fail.On(w.t, err)
 			return q
 		}
 	}
-	c.t.Fatalf("no image of the plan is %s", source)
+	w.t.Fatalf("no image of the plan is %s", source)
 	return nil
 }
 

@@ -11,13 +11,13 @@ import (
 )
 
 // remove removes the bundles of a package from a plan with the catalog of threePackages.
-func (c *fixture) remove(p *plan.Plan, packages ...string) *Removed {
-	c.t.Helper()
+func (w *fixture) remove(p *plan.Plan, packages ...string) *Removed {
+	w.t.Helper()
 	choice := deletion.Listed(p, func(img *plan.Image) bool {
 		return slices.ContainsFunc(img.Reasons, func(r plan.Reason) bool { return slices.Contains(packages, r.Package) })
 	})
-	r, err := Remove(c.t.Context(), p, choice, c.sources())
-	fail.On(c.t, err)
+	r, err := Remove(w.t.Context(), p, choice, w.sources())
+	fail.On(w.t, err)
 	return r
 }
 

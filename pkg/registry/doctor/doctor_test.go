@@ -158,7 +158,7 @@ func TestAbilities(t *testing.T) {
 		}
 	}
 	// A registry that is gone in the middle has no abilities, and neither has one without uploads.
-	gone := registrytest.Rule{Method: http.MethodPut, Path: "/manifests/", Action: func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { panic(http.ErrAbortHandler) }}
+	gone := registrytest.Rule{Method: http.MethodPut, Path: "/manifests/", Action: registrytest.Reset()}
 	s.Script(gone)
 	if all, err := Abilities(t.Context(), newClient(t), at); !errors.Is(err, remote.ErrUnreachable) || len(all) > 1 {
 		t.Errorf("gone: %+v, %v", all, err)

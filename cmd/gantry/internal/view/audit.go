@@ -33,11 +33,11 @@ func Audit(a *workspace.AuditResult, width int) string {
 // auditDetails returns what an entry has beside its subject.
 func auditDetails(e audit.Entry) string {
 	return cmp.Or(joined(", ",
-		string(e.Result),
+		e.Result,
 		textIf(e.Images > 0, "%s", Number(e.Images, "image", "images")),
 		textIf(e.Copied > 0, "%d copied", e.Copied),
 		textIf(e.Failed > 0, "%d missing", e.Failed),
 		textIf(e.By != "", "by %s", e.By),
-		textIf(e.Digest != "" && e.Event == audit.RunEnded, "plan ")+string(e.Digest),
+		textIf(e.Digest != "" && e.Event == audit.RunEnded, "plan ")+e.Digest,
 		e.Message), "-")
 }
