@@ -128,6 +128,7 @@ rooms: ## list the packages with their files, lines of code and lines of tests
 		files=$$(find $$d -maxdepth 1 -name '*.go' ! -name '*_test.go' | wc -l); \
 		printf '%-40s %6d %8d %8d\n' .$${d#$(CURDIR)} $$files $$code $$tests; \
 	done
+	@$(PLAIN) $(GO) test -vet=off -count=1 -v -run '^(TestWeight|TestFloors|TestFileCycles)$$' . | sed -n 's/^ *[a-z]*_test.go:[0-9]*: //p'
 
 .PHONY: fmt
 fmt: ## format the code
