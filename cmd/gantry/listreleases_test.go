@@ -105,8 +105,8 @@ func TestListReleases(t *testing.T) {
 		"list releases --version 4.20 --channels --from 4.18.1": "--from and --to are for the releases of a channel",
 		"list releases --version 4.20 --product okd":            "name a channel with --channel",
 		"list releases --channel stable-4.20 -o csv":            "give one of text, json, yaml",
-		"list releases --channel stable-4.20 and more":          "unknown command",
-		"graph release":                           "accepts 1 arg(s), received 0",
+		"list releases --channel stable-4.20 and more":          "one argument too many",
+		"graph release":                           "1 argument is missing",
 		"graph release stable-4.20 -o png":        "there are svg, mermaid, dot, json, text",
 		"graph release stable-4.20 --from 4.18.7": "--from 4.18.7 is not in channel stable-4.20",
 		"graph quay release":                      `"quay" is not a file or folder`, // the arguments for packages still work

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,7 +9,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/ocmirror"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
-	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 )
 
 // Under the name oc-mirror, the program takes the command lines of oc mirror. Package ocmirror
@@ -127,32 +124,4 @@ func withoutFlag(cmd *cobra.Command, name string) string {
 		return "leave it out: without --yes, nothing is deleted"
 	}
 	return cmd.CommandPath() + " --help lists the flags"
-}
-
-// flagError returns the error for a wrong flag, with the replacement if it is a flag of oc mirror.
-func flagError(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
-		switch flag, ok := ocmirror.Lookup(unknown.GetSpecifiedName()); {
-		case ok && flag.Instead() == "":
-			return usageHint(withoutFlag(cmd, flag.Name), "%s has no flag --%s", cmd.CommandPath(), flag.Name)
-		case ok:
-			return usageHint(flag.Instead(), "the flag --%s of oc mirror is not supported", flag.Name)
-		}
-		var names []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden {
-				names = append(names, f.Name)
-			}
-		})
-		if near := suggest.Nearest(unknown.GetSpecifiedName(), names); len(near) > 0 && len(unknown.GetSpecifiedName()) > 1 {
-			return usageHint(fmt.Sprintf("did you mean \"--%s\"?; run %s --help", near[0], cmd.CommandPath()), "%w", err)
-		}
-	}
-	var invalid *pflag.InvalidValueError
-	var form *formError
-	if errors.As(err, &invalid) && errors.As(err, &form) {
-		return usagef("--%s: %w", invalid.GetFlag().Name, form)
-	}
-	return seeHelp(cmd, err)
 }

@@ -62,7 +62,7 @@ func TestRefusedLines(t *testing.T) {
 		"verify -c x DISK":                           "set none of --config",
 		"verify -c x --plan y TO":                    "set one of --config",
 		// A served archive.
-		"serve":                             "requires at least 1 arg",
+		"serve":                             "1 argument is missing",
 		"serve FOLDER":                      "write file://DIR",
 		"serve docker://mirror.example.com": "write file://DIR",
 		"serve DISK --tls-cert USERS":       "TLS requires --tls-cert and --tls-key|set both",

@@ -124,14 +124,38 @@ func verbArgs(c *cobra.Command, args []string) error {
 	}
 	var verbs []string
 	for _, verb := range c.Commands() {
-		verbs = append(verbs, verb.Name())
+		if !verb.Hidden || !c.HasParent() {
+			verbs = append(verbs, verb.Name())
+		}
 	}
 	err := fmt.Errorf("unknown command %q for %q", args[0], c.CommandPath())
+	if found := below(args[0]); !c.HasParent() && len(found) > 0 {
+		return advice.Wrap(advice.Input, err, "write "+strings.Join(found, " or "))
+	}
 	if near := suggest.Phrase(args[0], verbs); near != "" {
 		if !c.HasParent() {
 			near = currentNames().Replace(near)
 		}
 		return advice.Wrap(advice.Input, err, near+"\nsee: "+c.CommandPath()+" --help")
 	}
+	if c.HasParent() {
+		return advice.Wrap(advice.Input, err, "write "+c.CommandPath()+" with one of: "+strings.Join(verbs, ", "))
+	}
 	return seeHelp(c, err)
+}
+
+// below returns the command lines of the listed commands with a name that stand below a verb: "gantry list operators". The
+// name may be one of several things (operators) or one of them (operator).
+func below(name string) (found []string) {
+	for _, v := range (&app{}).verbs() {
+		if v.group == "" {
+			continue
+		}
+		for _, c := range v.command().Commands() {
+			if !c.Hidden && (c.Name() == name || c.Name() == name+"s") {
+				found = append(found, "gantry "+v.name+" "+c.Name())
+			}
+		}
+	}
+	return found
 }

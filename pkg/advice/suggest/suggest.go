@@ -29,8 +29,9 @@ func Nearest(word string, candidates []string) []string {
 			near = append(near, scored{c, d})
 		}
 	}
+	longer := func(name string) int { return max(len(name)-len(word), len(word)-len(name)) } // swapped letters before missing ones
 	slices.SortFunc(near, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(longer(a.name), longer(b.name)), strings.Compare(a.name, b.name))
 	})
 	var names []string
 	for _, s := range near[:min(3, len(near))] {

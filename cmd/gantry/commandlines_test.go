@@ -1,0 +1,40 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
+)
+
+// TestWrongCommandLines checks the whole message about a command line that cannot be read: no words of a library, and what to
+// write instead.
+func TestWrongCommandLines(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"mirorr":                             "unknown command \"mirorr\" for \"gantry\"; did you mean \"mirror\"?\nsee: gantry --help",
+		"operators list":                     `unknown command "operators" for "gantry"; write gantry list operators`,
+		"tools":                              `unknown command "tools" for "gantry"; write gantry release tools`,
+		"zzz":                                `unknown command "zzz" for "gantry"; run gantry --help`,
+		"list channels":                      `unknown command "channels" for "gantry list"; write gantry list with one of: operators, releases`,
+		"mirror --form file:///srv/disk":     `unknown flag: --form; did you mean "--from"?; run gantry mirror --help`,
+		"mirror -c":                          "--config has no value; run gantry mirror --help",
+		"plan --lock":                        "--lock has no value; run gantry plan --help",
+		"plan a b":                           `"b" is one argument too many; write gantry plan -c FILE [DESTINATION]`,
+		"version now":                        `"now" is one argument too many; write gantry version`,
+		"archive inspect":                    "1 argument is missing; write gantry archive inspect file://DIR...",
+		"catalog diff a":                     "1 argument is missing; write gantry catalog diff OLD NEW",
+		"catalog deprecate":                  "2 arguments are missing; write gantry catalog deprecate DIR PACKAGE [--channel CHANNEL | --bundle BUNDLE] {--message TEXT | --remove}",
+		"plan --exit-code=maybe":             `--exit-code "maybe"; write true or false, or leave the value out`,
+		"mirror --parallel-images two":       `--parallel-images "two"; use a number from 1 to 100`,
+		"archive list file://x --sequence a": `--sequence "a"; write a whole number`,
+		"mirror --retry-delay soon":          `--retry-delay "soon"; write a number and a unit: 30s, 5m, 1h`,
+		"plan --output xml":                  `--output "xml"; use text or json, or --lock xml if it is the name of a file`,
+	} {
+		o := runGantry(t, "", strings.Fields(line)...)
+		if o.code != exitUsage || o.stdout != "" {
+			t.Errorf("%s: status %d, %q", line, o.code, o.stdout)
+		}
+		fail.Diff(t, "gantry: "+want+"\n", o.stderr)
+	}
+}
