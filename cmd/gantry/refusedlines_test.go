@@ -113,7 +113,7 @@ func TestRefusedLines(t *testing.T) {
 		"mirror -c ISC TO --limit-rate fast":            "--limit-rate: ",
 		"mirror -c ISC TO --min-rate 100":               "--min-rate: |no unit",
 		"mirror -c ISC TO --silent-timeout 2h":          "--silent-timeout 2h|from 1s to 1h",
-		"mirror -c ISC TO --parallel-images 0":          `"0" for "--parallel-images"|from 1 to 100`,
+		"mirror -c ISC TO --parallel-images 0":          `--parallel-images "0"; use a number from 1 to 100`,
 		"mirror -c ISC TO --retry-times 99999999999999": "--retry-times 99999999999999|from 0 to 1000",
 		"mirror -c ISC TO --retry-delay 1000000h":       "--retry-delay 1000000h|from 0 to 1h",
 		"mirror -c ISC TO --src-authfile ABSENT":        "absent|--src-authfile|gantry registry login",
