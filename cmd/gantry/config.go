@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
@@ -34,14 +36,18 @@ read. Whether packages, channels and images exist is not checked; gantry plan do
 ` + exitCodes(map[int]string{exitUsage: "a file is invalid, or has warnings and --strict is set; or flags are wrong"}),
 		Example: `  gantry config check imageset.yaml
   gantry config check --strict imageset.yaml
-  gantry config check --output json sets/*.yaml`,
+  gantry config check -o sarif sets/*.yaml > problems.sarif`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			result, err := config.Check(config.CheckOptions{Files: args, Strict: strict})
+			if a.format == outputSARIF {
+				return cmp.Or(a.encode(view.ConfigCheckSARIF(result, buildVersion())), err)
+			}
 			return show(a, result, err, view.ConfigCheck)
 		},
 	}
 	c.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
+	formFlag(c.Flags(), "format: text (FILE:LINE:COLUMN: problem), json, or sarif, which editors and forges show beside the lines", outputText, outputJSON, outputSARIF)
 	return c
 }
 

@@ -79,8 +79,9 @@ const (
 
 // These are values of -o that only some verbs have.
 const (
-	outputYAML = "yaml"
-	outputWide = "wide" // text with more columns
+	outputYAML  = "yaml"
+	outputWide  = "wide"  // text with more columns
+	outputSARIF = "sarif" // for editors and forges
 )
 
 // outputHelp describes --output.

@@ -28,6 +28,6 @@ func ConfigCheck(c *config.Checked) string {
 
 func writeConfigProblems(b *strings.Builder, file, label string, problems []selection.ConfigProblem) {
 	for _, p := range problems {
-		fmt.Fprintf(b, "%s%s: %s%s\n", file, textIf(p.Line > 0, ":%d", p.Line), label, joined("; ", p.Message, p.Hint))
+		fmt.Fprintf(b, "%s%s: %s%s\n", file, textIf(p.Line > 0, ":%d", p.Line)+textIf(p.Line > 0 && p.Column > 0, ":%d", p.Column), label, joined("; ", p.Message, p.Hint))
 	}
 }
