@@ -70,8 +70,8 @@ func TestVerifiedBlobsFlag(t *testing.T) {
 		"--blobs=read docker://m":  "read",
 		"--read-blobs docker://m":  "read",
 		"--blobs read docker://m":  "--blobs read: the value needs the character =; write --blobs=read",
-		"--blobs=repair":           `--blobs "repair"; nothing is changed here: use gantry mirror --blobs=repair`,
-		"--blobs=all":              `--blobs "all"; use --blobs=check or --blobs=read`,
+		"--blobs=repair":           `invalid argument "repair" for "--blobs" flag: nothing is changed here: use gantry mirror --blobs=repair`,
+		"--blobs=all":              `invalid argument "all" for "--blobs" flag: use --blobs=check or --blobs=read`,
 	} {
 		var b verifiedBlobs
 		f := pflag.NewFlagSet("", pflag.ContinueOnError)
