@@ -65,7 +65,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("a wrong password: %d\n%s", o.code, o.stderr)
 	}
 	for words, args := range map[string][]string{
-		"--help":           {"-u", "me", "--password-stdin"},
+		"HOST[:PORT]":      {"-u", "me", "--password-stdin"},
 		"--password-stdin": {s.Host},
 		"-u":               {"--password-stdin", s.Host},
 		"-p":               {"-u", "me", "-p", "pw", s.Host}, // a password on argv
