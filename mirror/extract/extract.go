@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/gantry-mirror/gantry/archive/open"
@@ -158,7 +159,7 @@ func (e *extractError) Advice() (advice.Kind, string) {
 	hint := "name all folders of the archive; if content is damaged or lost, run gantry archive repair-request"
 	if slices.ContainsFunc(e.reasons, func(err error) bool {
 		var failed *archive.DeltaError
-		return errors.As(err, &failed) && failed.MissingBase
+		return errors.As(err, &failed) && failed.MissingBase || errors.Is(err, fs.ErrNotExist)
 	}) {
 		hint = "name the folders of the archives before it, too, or what has their content with ExtractOptions.Bases, such as the mirror; if content is damaged or lost, run gantry archive repair-request"
 	}

@@ -176,7 +176,7 @@ func TestBases(t *testing.T) {
 	s.Imported(s.Docker("site"), one)
 	_, p := s.OpenArchive(two)
 	got, err := extract.Images(t.Context(), images(s, s.Path("alone"), two))
-	mirrortest.Refused(t, err, advice.Partial, "name all folders of the archive")
+	mirrortest.Refused(t, err, advice.Partial, "name the folders of the archives before it")
 	if got == nil || len(got.Report.Failed) == 0 || len(got.Images) == 0 {
 		t.Errorf("without a base: %+v", got)
 	}
