@@ -35,7 +35,10 @@ image sets if there is none. --name selects one.
 			if o.Read, err = a.reading(&trust); err != nil {
 				return err
 			}
-			o.Env, o.Old, o.New = a.environment(&f), args[0], append(args, "")[1]
+			o.Env, o.Old = a.environment(&f), args[0]
+			if len(args) > 1 {
+				o.New = args[1]
+			}
 			d, err := report.Diff(cmd.Context(), o)
 			return showDifference(a, d, err, view.ContentDifference)
 		},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +39,10 @@ only one. What no flag sets is as in the last run.
 			if cmd.Flags().Changed("icsp") {
 				o.ICSP = &icsp
 			}
-			o.Env, o.Mirror = a.environment(&f), strings.Join(args, "")
+			o.Env = a.environment(&f)
+			if len(args) > 0 {
+				o.Mirror = args[0]
+			}
 			return a.resources(cmd.Context(), o, &trust)
 		},
 	}
