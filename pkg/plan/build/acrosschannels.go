@@ -1,7 +1,6 @@
 package build
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -178,7 +177,10 @@ func (r *channelRouter) connect(source *channel) ([]channelStep, error) {
 			problem = err
 		}
 	}
-	return nil, cmp.Or[error](problem, &noCrossingError{v, source, r.next(source)})
+	if problem == nil {
+		problem = &noCrossingError{v, source, r.next(source)}
+	}
+	return nil, problem
 }
 
 // addRoute adds the paths of a route.

@@ -160,7 +160,10 @@ func (r *channelRouter) find(ch *channel, node int) ([]channelStep, error) {
 			problem = err
 		}
 	}
-	return nil, cmp.Or[error](problem, &noCrossingError{start, ch, r.next(ch)})
+	if problem == nil {
+		problem = &noCrossingError{start, ch, r.next(ch)}
+	}
+	return nil, problem
 }
 
 // leave returns the route from a release in the later channels that contain it.
@@ -178,7 +181,10 @@ func (r *channelRouter) leave(ch *channel, node int) ([]channelStep, error) {
 		}
 		problem = cmp.Or(problem, err)
 	}
-	return nil, cmp.Or[error](problem, &noCrossingError{v, ch, r.next(ch)})
+	if problem == nil {
+		problem = &noCrossingError{v, ch, r.next(ch)}
+	}
+	return nil, problem
 }
 
 // highestShared returns the highest selectable release that another channel contains too, or "".
