@@ -40,6 +40,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan/listing"
 	"github.com/gantry-mirror/gantry/plan/proof"
 	"github.com/gantry-mirror/gantry/plan/selection"
+	"github.com/gantry-mirror/gantry/plan/starting"
 )
 
 // The published schemas, and those that published ones must stay compatible with.
@@ -88,6 +89,7 @@ func documents() []document {
 		{"doctor", "doctor", registry.DoctorResult{}},
 		{"error", "", errorDocument{}},
 		{"explain", "explain", explanationDocument{}},
+		{"init", "init", starting.Result{}},
 		{"list-catalogs", "list operators", catalogsDocument{}},
 		{"list-operators", "list operators", listing.CatalogListing{}},
 		{"list-releases", "list releases", releases.ReleaseList{}},
