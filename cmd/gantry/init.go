@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,7 +39,8 @@ func (a *app) initCommand() *cobra.Command {
 		Short: "Write a first configuration, from five answers or from a cluster",
 		Long: `Write an ImageSetConfiguration with comments, and beside it the JSON Schema that editors
 check it with. On a terminal, five questions are asked, each with a default; a flag answers
-one. Elsewhere, the defaults are used. FILE is imageset.yaml if it is not given, and - is stdout.
+one. Elsewhere, defaults answer the rest. FILE is imageset.yaml if it is not given, and - is
+stdout.
 
 Catalogs are read, so that a wrong name of an operator or a channel is noticed at once.
 The operators that others require are selected, too. --from-cluster selects what clusters
@@ -140,6 +142,10 @@ func (a *app) answer(ctx context.Context, f *initFlags, in io.Reader) error {
 	}
 	terminal, isFile := in.(*os.File)
 	ask := isFile && term.IsTerminal(int(terminal.Fd())) && a.output != outputJSON
+	given := func(q starting.Question) bool { return *f.answers[q.Flag] != "" }
+	if !ask && !slices.ContainsFunc(starting.Questions(), given) {
+		return usageHint("answer at least one with a flag, such as --version "+starting.DefaultVersion, "there is no terminal to ask the questions on")
+	}
 	lines := bufio.NewReader(in)
 	for _, q := range starting.Questions() {
 		standard := q.Default(o)
@@ -193,9 +199,4 @@ func readLine(ctx context.Context, in *bufio.Reader) (line string, err error) {
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
-}
-
-func isFolder(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
 }

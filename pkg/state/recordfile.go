@@ -73,7 +73,7 @@ func readIfExists[T any](dir string, read func(*Workspace) (T, error)) (value T,
 func readUnlocked(dir string, read func(*Workspace) error) (err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("opening workspace %s: %w", dir, err)
+		return advice.Wrap(advice.Input, fmt.Errorf("opening workspace %s: %w", dir, err), "set Options.Workspace to its folder")
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	w := &Workspace{dir: dir, disk: durable.Folder{Root: root}}
