@@ -41,7 +41,7 @@ func (a *app) verbs() []verb {
 		{groupMirror, "prune", "Delete from a mirror what no image set needs, or what a list names", a.pruneCommand, ""},
 		{groupClusters, "check", "Check that clusters can be updated from a mirror", a.checkCommand, ""},
 		{groupClusters, "cluster", "Write what clusters apply: resources of a mirror, operators", a.clusterCommand, ""},
-		{groupContent, "list", "List operators and platform releases that can be mirrored", a.listCommand, ""},
+		{groupContent, "list", "List packages, bundles, images and more of catalogs, mirrors and archives", a.listCommand, ""},
 		{groupContent, "get", "List the files of a mirror or an archive, or write one", a.getCommand, ""},
 		{groupContent, "archive", "Inspect archives, compare them, extract content and serve it", a.archiveCommand, ""},
 		{groupContent, "catalog", "Inspect, draw, filter, convert, build and serve operator catalogs", a.catalogCommand, ""},

@@ -70,7 +70,7 @@ func writeKept(b *strings.Builder, c plan.Catalog, sizes map[string]partSize, wi
 			name, size = "", "\t\t"
 		}
 	}
-	b.WriteString(tabulate(width, head, rows) + "\n")
+	b.WriteString(tabulate(width, head, rows, "KEPT FOR", "BUNDLES", "HEAD", "IMAGES") + "\n")
 }
 
 // versions returns the versions of a channel, in order. Of more than 3, it returns the first and the last.
