@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/mirror/contents"
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 	"github.com/gantry-mirror/gantry/pkg/env"
 )
@@ -88,7 +90,7 @@ func runContents[R any](a *app, cmd *cobra.Command, f *contentsFlags, args []str
 		sortPlace(&o, arg, cmd.Name() != "images" && cmd.Name() != "files")
 	}
 	if len(o.Catalog) > len(f.options.Catalog) && cmd.Flags().Lookup("catalog") == nil {
-		return usageHint("name docker://HOST[:PORT][/PREFIX] or file://DIR", "%s are not in a catalog: %q", cmd.Name(), o.Catalog[0])
+		return usageHint("name docker://HOST[:PORT][/PREFIX] or file://DIR", "a catalog has no %s: %q", cmd.Name(), redact.Text(o.Catalog[0]))
 	}
 	if !cmd.Flags().Changed("retry-times") {
 		f.RetryTimes = statusRetries
@@ -226,11 +228,17 @@ func addMirroredReleases(a *app, c *cobra.Command, registries *registryFlags, qu
 					return usageHint("name one: docker://HOST[:PORT][/PREFIX] or file://DIR", "--%s is for the releases of a mirror or an archive", name)
 				}
 			}
+			if a.format == outputWide {
+				return usageHint("give one of text, json, yaml", "-o wide is for the releases of a mirror or an archive")
+			}
 			return run(cmd, args)
+		}
+		if !slices.ContainsFunc(args, func(arg string) bool { return strings.Contains(arg, "://") }) {
+			return usageHint("name it, docker://HOST[:PORT][/PREFIX] or file://DIR, or leave the word out", "%q selects releases of a mirror or an archive", redact.Text(args[0]))
 		}
 		for _, name := range query {
 			if cmd.Flags().Changed(name) {
-				return usageHint("leave out the flag, or "+args[0], "--%s asks an update service, and a mirror or an archive is listed", name)
+				return usageHint("leave out the flag, or "+redact.Text(args[0]), "--%s asks an update service, and a mirror or an archive is listed", name)
 			}
 		}
 		f.registryFlags = *registries

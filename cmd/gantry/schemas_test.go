@@ -21,6 +21,7 @@ import (
 	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/archive/rebuild"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/contents"
 	"github.com/gantry-mirror/gantry/mirror/extract"
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/pull"
@@ -88,8 +89,16 @@ func documents() []document {
 		{"doctor", "doctor", registry.DoctorResult{}},
 		{"error", "", errorDocument{}},
 		{"explain", "explain", explanationDocument{}},
+		{"list-bundles", "list bundles", contents.BundleList{}},
 		{"list-catalogs", "list operators", catalogsDocument{}},
+		{"list-channels", "list channels", contents.ChannelList{}},
+		{"list-charts", "list charts", contents.ChartList{}},
+		{"list-files", "list files", contents.FileList{}},
+		{"list-found-catalogs", "list catalogs", contents.CatalogList{}},
+		{"list-images", "list images", contents.ImageList{}},
+		{"list-mirrored-releases", "list releases", contents.ReleaseList{}},
 		{"list-operators", "list operators", listing.CatalogListing{}},
+		{"list-packages", "list packages", contents.PackageList{}},
 		{"list-releases", "list releases", releases.ReleaseList{}},
 		{"list-versions", "list operators", versionsDocument{}},
 		{"login", "login", registry.LoginResult{}},
