@@ -2,6 +2,7 @@ package contents_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -154,5 +155,56 @@ func TestPlaces(t *testing.T) {
 	fail.On(t, err)
 	if len(images.Images) != 1 || images.Images[0].At != contents.Absent || images.Images[0].Bundles[0] != "vole.v1.0.0" {
 		t.Errorf("the images are %+v", images.Images)
+	}
+}
+
+// TestUnknownSizes checks that an image that its registry does not have leaves out the size of its bundle alone, and that a
+// registry that cannot be reached is asked once.
+func TestUnknownSizes(t *testing.T) {
+	t.Parallel()
+	s := mirrortest.Catalogs(t)
+	bundle := func(name, image string) string {
+		return `{"schema":"olm.package","name":"` + name + `","defaultChannel":"stable"}{"schema":"olm.channel","package":"` + name + `","name":"stable","entries":[{"name":"` + name + `.v1.0.0"}]}` +
+			`{"schema":"olm.bundle","package":"` + name + `","name":"` + name + `.v1.0.0","image":"` + image + `","properties":[{"type":"olm.package","value":{"packageName":"` + name + `","version":"1.0.0"}}]}`
+	}
+	fail.On(t, os.MkdirAll(s.Path("made"), 0o750))
+	s.Write("made/catalog.json", bundle("a", "registry.example.com/zoo/absent:v1")+bundle("b", "registry.example.com/zoo/otter:v1.3.0")+
+		bundle("c", "127.0.0.1:1/c:v1")+bundle("d", "127.0.0.1:1/d:v1"))
+	e := s.NewEnv()
+	e.RetryTimes = -1
+	l, err := contents.Bundles(t.Context(), contents.Options{Env: e, Workspace: s.Workspace(), Catalog: []string{s.Path("made")}, Sizes: true})
+	fail.On(t, err)
+	for _, b := range l.Bundles {
+		if (b.Size > 0) != (b.Package == "b") || b.OLMv1.Install != "unknown" {
+			t.Errorf("%+v", b)
+		}
+	}
+	said := strings.Join(s.Said(), "\n")
+	for word, n := range map[string]int{"the size of a.v1.0.0 is unknown": 1, "the size of c.v1.0.0 is unknown": 1, "the size of": 2} {
+		if strings.Count(said, word) != n {
+			t.Errorf("%q is not %d times in %s", word, n, said)
+		}
+	}
+}
+
+// TestLostCatalog checks the error for a catalog that a mirror lost, and for a record that it lost.
+func TestLostCatalog(t *testing.T) {
+	t.Parallel()
+	s := mirrortest.Catalogs(t)
+	config := s.Config("zoo.yaml", "  operators:\n  - catalog: "+mirrortest.ZooRef+"\n    packages: [{name: vole}]\n")
+	mirror := s.Docker("zoo")
+	s.Mirrored(config, mirror)
+	_, p := s.PlanFile(config, "plan.json")
+	s.Delete("zoo/" + p.Catalogs[0].Repository + "/manifests/" + p.Catalogs[0].Digest.String())
+	list := func() error {
+		_, err := contents.Packages(t.Context(), contents.Options{Env: s.NewEnv(), Workspace: s.Workspace(), Mirrors: []string{mirror}})
+		return err
+	}
+	if err := list(); err == nil || !strings.Contains(advice.Hint(err), "gantry verify "+mirror) {
+		t.Errorf("%v, %q", err, advice.Hint(err))
+	}
+	images, err := contents.Images(t.Context(), contents.Options{Env: s.NewEnv(), Workspace: s.Workspace(), Mirrors: []string{mirror}, Words: []string{"*/vole-bundle@*"}})
+	if err != nil || len(images.Images) != 1 {
+		t.Errorf("the plan has %+v, %v", images, err)
 	}
 }

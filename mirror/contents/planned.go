@@ -2,6 +2,7 @@ package contents
 
 import (
 	"context"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 
@@ -92,6 +93,7 @@ func Charts(ctx context.Context, o Options) (*ChartList, error) {
 				continue
 			}
 			named := s.because(func(r plan.Reason) bool { return r.Chart == c.String() }, "")
+			named = slices.DeleteFunc(named, func(img *plan.Image) bool { return img.Kind == plan.ChartImage })
 			list.Charts = append(list.Charts, Chart{
 				Place: s.place, Name: c.Name, Version: c.Version, Origin: c.Origin, Image: s.name(c.Repository) + ":" + c.Tag, Digest: c.Digest, Provenance: c.Provenance,
 				Images: len(named), Stored: s.at(at, append(s.artifact(plan.ChartImage, c.Digest), named...)),
