@@ -56,8 +56,11 @@ const installHelp = `OLM V1 says whether a ClusterExtension can install it, and 
 Webhooks are only in old catalogs: with others, an operator with webhooks is a yes.
 `
 
-// listContents returns a command of gantry list. of says what it lists, in the plural; catalogs whether these have it.
-func listContents[R any](a *app, c *cobra.Command, catalogs bool, list func(context.Context, contents.Options) (*R, error), text func(*R, bool, int) string) *cobra.Command {
+// A listFunc lists one kind of object.
+type listFunc func(context.Context, contents.Options) (*contents.List, error)
+
+// listContents completes a command of gantry list, whose Use is what it lists. catalogs says whether these have it.
+func (a *app) listContents(c *cobra.Command, catalogs bool, list listFunc) *cobra.Command {
 	var f contentsFlags
 	object, _, _ := strings.Cut(c.Use, " ")
 	places := "[FROM...] [WORD...]"
@@ -78,13 +81,13 @@ func listContents[R any](a *app, c *cobra.Command, catalogs bool, list func(cont
 	c.Long += "\n" + wordsHelp + "\n" + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized, exitMismatch: helpArchive})
 	formFlag(c.Flags(), "format of the list: text, wide (with more columns), json or yaml", outputText, outputWide, outputJSON, outputYAML)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		return runContents(a, cmd, &f, args, list, text)
+		return a.runContents(cmd, &f, args, list)
 	}
 	return c
 }
 
 // runContents lists what the arguments select.
-func runContents[R any](a *app, cmd *cobra.Command, f *contentsFlags, args []string, list func(context.Context, contents.Options) (*R, error), text func(*R, bool, int) string) error {
+func (a *app) runContents(cmd *cobra.Command, f *contentsFlags, args []string, list listFunc) error {
 	o := f.options
 	for _, arg := range args {
 		sortPlace(&o, arg, cmd.Name() != "images" && cmd.Name() != "files")
@@ -101,7 +104,7 @@ func runContents[R any](a *app, cmd *cobra.Command, f *contentsFlags, args []str
 	}
 	o.Env, o.Sequence = a.environment(&f.registryFlags), f.archive.sequence
 	found, err := list(cmd.Context(), o)
-	return show(a, found, err, func(r *R) string { return text(r, a.format == outputWide, a.columns()) })
+	return show(a, found, err, func(l *contents.List) string { return view.Contents(l, a.format == outputWide, a.columns()) })
 }
 
 // sortPlace adds an argument to the mirrors, archives, catalogs or words. A word with a slash is a catalog if paths is set.
@@ -121,7 +124,7 @@ func sortPlace(o *contents.Options, arg string, paths bool) {
 }
 
 // packageFlags adds the flags that select what belongs to packages.
-func packageFlags[R any](c *cobra.Command, list func(context.Context, contents.Options) (*R, error)) func(context.Context, contents.Options) (*R, error) {
+func packageFlags(c *cobra.Command, list listFunc) listFunc {
 	var pkg string
 	var apis []string
 	if c.Use != "packages" {
@@ -130,7 +133,7 @@ func packageFlags[R any](c *cobra.Command, list func(context.Context, contents.O
 	if c.Use != "images" {
 		repeatable(c.Flags(), &apis, "api", "list only what owns this API, KIND or KIND.GROUP/VERSION; * and ? as in a WORD (may be repeated)")
 	}
-	return func(ctx context.Context, o contents.Options) (*R, error) {
+	return func(ctx context.Context, o contents.Options) (*contents.List, error) {
 		o.Package, o.APIs = pkg, apis
 		return list(ctx, o)
 	}
@@ -146,7 +149,7 @@ func (a *app) listPackagesCommand() *cobra.Command {
   gantry list packages file:///media/disk
   gantry list packages -c imageset.yaml --at docker://mirror.example.com:5000`,
 	}
-	return listContents(a, c, true, packageFlags(c, contents.Packages), view.PackageList)
+	return a.listContents(c, true, packageFlags(c, contents.Packages))
 }
 
 func (a *app) listChannelsCommand() *cobra.Command {
@@ -157,7 +160,7 @@ func (a *app) listChannelsCommand() *cobra.Command {
 		Example: `  gantry list channels quay.io/org/catalog:v4.20 my-operator
   gantry list channels docker://mirror.example.com:5000 'stable*' -o json`,
 	}
-	return listContents(a, c, true, packageFlags(c, contents.Channels), view.ChannelList)
+	return a.listContents(c, true, packageFlags(c, contents.Channels))
 }
 
 func (a *app) listBundlesCommand() *cobra.Command {
@@ -168,7 +171,7 @@ func (a *app) listBundlesCommand() *cobra.Command {
 		Example: `  gantry list bundles quay.io/org/catalog:v4.20 --package my-operator --sizes
   gantry list bundles file:///media/disk 'my-operator.v1.2*' -o wide`,
 	}
-	return listContents(a, c, true, packageFlags(c, contents.Bundles), view.BundleList)
+	return a.listContents(c, true, packageFlags(c, contents.Bundles))
 }
 
 func (a *app) listCatalogsCommand() *cobra.Command {
@@ -179,7 +182,7 @@ func (a *app) listCatalogsCommand() *cobra.Command {
 		Example: `  gantry list catalogs --version 4.20
   gantry list catalogs docker://mirror.example.com:5000`,
 	}
-	return listContents(a, c, true, contents.Catalogs, view.CatalogList)
+	return a.listContents(c, true, contents.Catalogs)
 }
 
 func (a *app) listImagesCommand() *cobra.Command {
@@ -191,7 +194,7 @@ func (a *app) listImagesCommand() *cobra.Command {
   gantry list images file:///media/disk --package my-operator -o wide
   gantry list images --catalog quay.io/org/catalog:v4.20 --sizes`,
 	}
-	return listContents(a, c, true, packageFlags(c, contents.Images), view.ImageList)
+	return a.listContents(c, true, packageFlags(c, contents.Images))
 }
 
 func (a *app) listFilesCommand() *cobra.Command {
@@ -201,7 +204,7 @@ func (a *app) listFilesCommand() *cobra.Command {
 		Long:    "List the files of mirrors and archives by name or origin. gantry get writes one.",
 		Example: `  gantry list files file:///media/disk '*.iso'`,
 	}
-	return listContents(a, c, false, contents.Files, view.FileList)
+	return a.listContents(c, false, contents.Files)
 }
 
 func (a *app) listChartsCommand() *cobra.Command {
@@ -211,7 +214,7 @@ func (a *app) listChartsCommand() *cobra.Command {
 		Long:    "List the Helm charts of mirrors and archives by name or origin. SIZE has the images of a chart.",
 		Example: `  gantry list charts docker://mirror.example.com:5000`,
 	}
-	return listContents(a, c, false, contents.Charts, view.ChartList)
+	return a.listContents(c, false, contents.Charts)
 }
 
 // addMirroredReleases makes gantry list releases list those of mirrors and archives, if arguments name one.
@@ -242,6 +245,6 @@ func addMirroredReleases(a *app, c *cobra.Command, registries *registryFlags, qu
 			}
 		}
 		f.registryFlags = *registries
-		return runContents(a, cmd, &f, args, contents.Releases, view.MirroredReleases)
+		return a.runContents(cmd, &f, args, contents.Releases)
 	}
 }

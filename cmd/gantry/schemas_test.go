@@ -89,16 +89,16 @@ func documents() []document {
 		{"doctor", "doctor", registry.DoctorResult{}},
 		{"error", "", errorDocument{}},
 		{"explain", "explain", explanationDocument{}},
-		{"list-bundles", "list bundles", contents.BundleList{}},
+		{"list", "list bundles", contents.List{}},
+		{"list", "list catalogs", contents.List{}},
+		{"list", "list channels", contents.List{}},
+		{"list", "list charts", contents.List{}},
+		{"list", "list files", contents.List{}},
+		{"list", "list images", contents.List{}},
+		{"list", "list packages", contents.List{}},
+		{"list", "list releases", contents.List{}},
 		{"list-catalogs", "list operators", catalogsDocument{}},
-		{"list-channels", "list channels", contents.ChannelList{}},
-		{"list-charts", "list charts", contents.ChartList{}},
-		{"list-files", "list files", contents.FileList{}},
-		{"list-found-catalogs", "list catalogs", contents.CatalogList{}},
-		{"list-images", "list images", contents.ImageList{}},
-		{"list-mirrored-releases", "list releases", contents.ReleaseList{}},
 		{"list-operators", "list operators", listing.CatalogListing{}},
-		{"list-packages", "list packages", contents.PackageList{}},
 		{"list-releases", "list releases", releases.ReleaseList{}},
 		{"list-versions", "list operators", versionsDocument{}},
 		{"login", "login", registry.LoginResult{}},
@@ -161,6 +161,9 @@ var madeSchemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) 
 	comments, parsed := map[string]string{}, map[string]bool{}
 	for _, d := range documents() {
 		title := "gantry " + currentName(d.command)
+		if d.name == "list" { // for several commands
+			title = "gantry list"
+		}
 		if d.command == "" {
 			title = "errors of gantry"
 		}

@@ -9,12 +9,6 @@ import (
 	"github.com/gantry-mirror/gantry/plan/listing"
 )
 
-// A CatalogList is the result of Catalogs. Its JSON is what gantry list catalogs --output json prints.
-type CatalogList struct {
-	Version  int       `json:"version"`
-	Catalogs []Catalog `json:"catalogs"`
-}
-
 // A Catalog is a catalog by itself, or in a mirror or an archive.
 type Catalog struct {
 	Name  string `json:"name"` // of its source
@@ -30,13 +24,13 @@ type Catalog struct {
 }
 
 // Catalogs lists catalogs by the name of their source, and by their image.
-func Catalogs(ctx context.Context, o Options) (*CatalogList, error) {
+func Catalogs(ctx context.Context, o Options) (*List, error) {
 	in, err := o.open(ctx, "catalogs", false)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	list, matches := &CatalogList{Version: 1, Catalogs: []Catalog{}}, o.matcher()
+	list, matches := &List{Version: 1, Catalogs: []Catalog{}}, o.matcher()
 	for i := range in.catalogs {
 		c := &in.catalogs[i]
 		out := Catalog{Name: c.name, Place: c.place}

@@ -4,7 +4,7 @@
 // The three main types:
 //
 //   - Options names the places, and the words that what is listed matches.
-//   - Packages, Channels, Bundles and the other functions of this form return one kind of object.
+//   - List has objects of one kind; Packages, Channels, Bundles and others return one.
 //   - Stored is what a plan says about an object: size, volumes, and whether a mirror has it.
 //
 // A catalog is read as it is. Of a mirror, the plans of its records are read, and of an archive its plan; catalogs are

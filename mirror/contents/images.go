@@ -10,12 +10,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// An ImageList is the result of Images. Its JSON is what gantry list images --output json prints.
-type ImageList struct {
-	Version int     `json:"version"`
-	Images  []Image `json:"images"`
-}
-
 // An Image is an image that bundles of a catalog name, or one in a mirror or an archive.
 type Image struct {
 	Place string `json:"place,omitempty"` // the mirror or archive; "" for one of a catalog
@@ -31,13 +25,13 @@ type Image struct {
 }
 
 // Images lists images by name, digest and source, and by the bundles and packages that name them.
-func Images(ctx context.Context, o Options) (*ImageList, error) {
+func Images(ctx context.Context, o Options) (*List, error) {
 	in, err := o.open(ctx, "images", false)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	list, matches := &ImageList{Version: 1, Images: []Image{}}, o.matcher()
+	list, matches := &List{Version: 1, Images: []Image{}}, o.matcher()
 	take := func(img *Image) bool {
 		return (o.Package == "" || slices.ContainsFunc(img.Packages, func(p string) bool { return matches.pkg.match(p) })) &&
 			matches.names(slices.Concat(img.Names, []string{string(img.Digest), img.Source}, img.Packages, img.Bundles)...)
@@ -70,7 +64,7 @@ func Images(ctx context.Context, o Options) (*ImageList, error) {
 }
 
 // catalogImages adds the images that bundles of catalogs name, for catalogs that are in no mirror or archive.
-func (in *opened) catalogImages(ctx context.Context, list *ImageList, matches *matcher, take func(*Image) bool) error {
+func (in *opened) catalogImages(ctx context.Context, list *List, matches *matcher, take func(*Image) bool) error {
 	in.catalogs = slices.DeleteFunc(in.catalogs, func(c openCatalog) bool { return c.stock != nil })
 	all, err := in.read(ctx, matches)
 	if err != nil {

@@ -17,12 +17,6 @@ import (
 // catalogReads is how many catalogs are read at a time: a large one needs a lot of memory.
 const catalogReads = 2
 
-// A PackageList is the result of Packages. Its JSON is what gantry list packages --output json prints.
-type PackageList struct {
-	Version  int       `json:"version"`
-	Packages []Package `json:"packages"`
-}
-
 // A Package is a package of a catalog.
 type Package struct {
 	Catalog string `json:"catalog"`
@@ -49,12 +43,6 @@ type PreferredBundle struct {
 	listing.Installable
 }
 
-// A ChannelList is the result of Channels. Its JSON is what gantry list channels --output json prints.
-type ChannelList struct {
-	Version  int       `json:"version"`
-	Channels []Channel `json:"channels"`
-}
-
 // A Channel is a channel of a package.
 type Channel struct {
 	Place string `json:"place,omitempty"`
@@ -62,12 +50,6 @@ type Channel struct {
 	// HeadBundle is the bundle with the name Head; absent if the catalog does not have it.
 	HeadBundle *listing.CatalogBundle `json:"headBundle,omitempty"`
 	Stored
-}
-
-// A BundleList is the result of Bundles. Its JSON is what gantry list bundles --output json prints.
-type BundleList struct {
-	Version int      `json:"version"`
-	Bundles []Bundle `json:"bundles"`
 }
 
 // A Bundle is a bundle of a package.
@@ -78,8 +60,8 @@ type Bundle struct {
 }
 
 // Packages lists packages by name and display name.
-func Packages(ctx context.Context, o Options) (*PackageList, error) {
-	list := &PackageList{Version: 1, Packages: []Package{}}
+func Packages(ctx context.Context, o Options) (*List, error) {
+	list := &List{Version: 1, Packages: []Package{}}
 	err := o.eachPackage(ctx, "packages", func(in *opened, c *openCatalog, p *listing.CatalogPackage, matches *matcher) error {
 		if !matches.names(p.Name, p.DisplayName) || !slices.ContainsFunc(p.Bundles, matches.owns) {
 			return nil
@@ -104,15 +86,12 @@ func Packages(ctx context.Context, o Options) (*PackageList, error) {
 		list.Packages = append(list.Packages, out)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	return list.unless(err)
 }
 
 // Channels lists channels by name, and by the name of their package.
-func Channels(ctx context.Context, o Options) (*ChannelList, error) {
-	list := &ChannelList{Version: 1, Channels: []Channel{}}
+func Channels(ctx context.Context, o Options) (*List, error) {
+	list := &List{Version: 1, Channels: []Channel{}}
 	err := o.eachPackage(ctx, "channels", func(in *opened, c *openCatalog, p *listing.CatalogPackage, matches *matcher) error {
 		for _, ch := range p.Channels {
 			bundles := slices.DeleteFunc(slices.Clone(p.Bundles), func(b listing.CatalogBundle) bool { return !slices.Contains(ch.Bundles, b.Name) })
@@ -128,15 +107,12 @@ func Channels(ctx context.Context, o Options) (*ChannelList, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	return list.unless(err)
 }
 
 // Bundles lists bundles by name and version, and by the name of their package.
-func Bundles(ctx context.Context, o Options) (*BundleList, error) {
-	list := &BundleList{Version: 1, Bundles: []Bundle{}}
+func Bundles(ctx context.Context, o Options) (*List, error) {
+	list := &List{Version: 1, Bundles: []Bundle{}}
 	err := o.eachPackage(ctx, "bundles", func(in *opened, c *openCatalog, p *listing.CatalogPackage, matches *matcher) error {
 		for _, b := range p.Bundles {
 			if !matches.names(b.Name, b.Version, p.Name) || !matches.owns(b) {
@@ -151,10 +127,7 @@ func Bundles(ctx context.Context, o Options) (*BundleList, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	return list.unless(err)
 }
 
 // A matcher selects what is listed, and notes the names that it did not select.

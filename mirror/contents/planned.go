@@ -11,12 +11,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/site"
 )
 
-// A FileList is the result of Files. Its JSON is what gantry list files --output json prints.
-type FileList struct {
-	Version int    `json:"version"`
-	Files   []File `json:"files"`
-}
-
 // A File is a file in a mirror or an archive.
 type File struct {
 	Place string `json:"place"`
@@ -24,12 +18,6 @@ type File struct {
 	Origin string `json:"origin"` // its address or path
 	// Size is that of the file. Stored.Size has the manifest of its artifact, too.
 	Stored Stored `json:"stored"`
-}
-
-// A ChartList is the result of Charts. Its JSON is what gantry list charts --output json prints.
-type ChartList struct {
-	Version int     `json:"version"`
-	Charts  []Chart `json:"charts"`
 }
 
 // A Chart is a Helm chart in a mirror or an archive.
@@ -43,12 +31,6 @@ type Chart struct {
 	Provenance bool          `json:"provenance,omitempty"` // it has the signature of its publisher
 	Images     int           `json:"images"`               // that the rendered chart names
 	Stored                   // the chart with these images
-}
-
-// A ReleaseList is the result of Releases. Its JSON is what gantry list releases docker://HOST --output json prints.
-type ReleaseList struct {
-	Version  int       `json:"version"`
-	Releases []Release `json:"releases"`
 }
 
 // A Release is a platform release in a mirror or an archive.
@@ -67,8 +49,8 @@ type Release struct {
 }
 
 // Files lists files by name and origin.
-func Files(ctx context.Context, o Options) (*FileList, error) {
-	list := &FileList{Version: 1, Files: []File{}}
+func Files(ctx context.Context, o Options) (*List, error) {
+	list := &List{Version: 1, Files: []File{}}
 	err := o.eachStock(ctx, "files", func(s *placedStock, at *presence, matches *matcher) {
 		for _, f := range s.plan.Files {
 			if !matches.names(f.Name, f.Origin) {
@@ -78,15 +60,12 @@ func Files(ctx context.Context, o Options) (*FileList, error) {
 			list.Files = append(list.Files, File{Place: s.place, MirroredFile: site.NewMirroredFile(f), Origin: f.Origin, Stored: s.at(at, images)})
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	return list.unless(err)
 }
 
 // Charts lists charts by name and origin.
-func Charts(ctx context.Context, o Options) (*ChartList, error) {
-	list := &ChartList{Version: 1, Charts: []Chart{}}
+func Charts(ctx context.Context, o Options) (*List, error) {
+	list := &List{Version: 1, Charts: []Chart{}}
 	err := o.eachStock(ctx, "charts", func(s *placedStock, at *presence, matches *matcher) {
 		for _, c := range s.plan.Charts {
 			if !matches.names(c.Name, c.Origin) {
@@ -100,15 +79,12 @@ func Charts(ctx context.Context, o Options) (*ChartList, error) {
 			})
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	return list.unless(err)
 }
 
 // Releases lists platform releases by version and name: 4.20.5-x86_64.
-func Releases(ctx context.Context, o Options) (*ReleaseList, error) {
-	list := &ReleaseList{Version: 1, Releases: []Release{}}
+func Releases(ctx context.Context, o Options) (*List, error) {
+	list := &List{Version: 1, Releases: []Release{}}
 	err := o.eachStock(ctx, "releases", func(s *placedStock, at *presence, matches *matcher) {
 		for i := range s.plan.Releases {
 			r := &s.plan.Releases[i]
@@ -126,10 +102,7 @@ func Releases(ctx context.Context, o Options) (*ReleaseList, error) {
 			list.Releases = append(list.Releases, out)
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	return list.unless(err)
 }
 
 // eachStock calls do for the plans of all mirrors and archives. object is what is listed.

@@ -51,6 +51,27 @@ func list[R any](rows []R, columns []listColumn[R], wide bool, width int) string
 	return tabulate(width, strings.Join(titles, "\t"), lines, drop...)
 }
 
+// Contents returns a list as a table for a screen of this width; 0 is no limit.
+func Contents(l *contents.List, wide bool, width int) string {
+	switch {
+	case l.Catalogs != nil:
+		return catalogTable(l, wide, width)
+	case l.Packages != nil:
+		return packageTable(l, wide, width)
+	case l.Channels != nil:
+		return channelTable(l, wide, width)
+	case l.Bundles != nil:
+		return bundleTable(l, wide, width)
+	case l.Images != nil:
+		return imageTable(l, wide, width)
+	case l.Files != nil:
+		return fileTable(l, wide, width)
+	case l.Charts != nil:
+		return chartTable(l, wide, width)
+	}
+	return releaseTable(l, wide, width)
+}
+
 // storedColumns are the columns about content.
 func storedColumns[R any](of func(*R) *contents.Stored) []listColumn[R] {
 	return []listColumn[R]{
@@ -65,8 +86,7 @@ func storedColumns[R any](of func(*R) *contents.Stored) []listColumn[R] {
 	}
 }
 
-// PackageList returns a list of packages as a table for a screen of this width; 0 is no limit.
-func PackageList(l *contents.PackageList, wide bool, width int) string {
+func packageTable(l *contents.List, wide bool, width int) string {
 	head := func(of func(*listing.CatalogBundle) string) func(*contents.Package) string {
 		return func(p *contents.Package) string {
 			if p.Head == nil {
@@ -88,8 +108,7 @@ func PackageList(l *contents.PackageList, wide bool, width int) string {
 	}, storedColumns(func(p *contents.Package) *contents.Stored { return &p.Stored }), placeColumns(l.Packages, func(p *contents.Package) (string, string) { return p.Place, p.Catalog })), wide, width)
 }
 
-// ChannelList returns a list of channels as a table for a screen of this width; 0 is no limit.
-func ChannelList(l *contents.ChannelList, wide bool, width int) string {
+func channelTable(l *contents.List, wide bool, width int) string {
 	head := func(of func(*listing.CatalogBundle) string) func(*contents.Channel) string {
 		return func(c *contents.Channel) string {
 			if c.HeadBundle == nil {
@@ -113,8 +132,7 @@ func ChannelList(l *contents.ChannelList, wide bool, width int) string {
 	}, storedColumns(func(c *contents.Channel) *contents.Stored { return &c.Stored }), placeColumns(l.Channels, func(c *contents.Channel) (string, string) { return c.Place, c.Catalog })), wide, width)
 }
 
-// BundleList returns a list of bundles as a table for a screen of this width; 0 is no limit.
-func BundleList(l *contents.BundleList, wide bool, width int) string {
+func bundleTable(l *contents.List, wide bool, width int) string {
 	return list(l.Bundles, slices.Concat([]listColumn[contents.Bundle]{
 		{title: "PACKAGE", drop: 1, text: func(b *contents.Bundle) string { return b.Package }},
 		{title: "BUNDLE", text: func(b *contents.Bundle) string { return b.Name + textIf(b.Deprecated != "", " (deprecated)") }},
@@ -182,8 +200,7 @@ func placeColumns[R any](rows []R, of func(*R) (place, catalog string)) []listCo
 	return columns
 }
 
-// CatalogList returns a list of catalogs as a table for a screen of this width; 0 is no limit.
-func CatalogList(l *contents.CatalogList, wide bool, width int) string {
+func catalogTable(l *contents.List, wide bool, width int) string {
 	return list(l.Catalogs, slices.Concat([]listColumn[contents.Catalog]{
 		{title: "CATALOG", text: func(c *contents.Catalog) string { return c.Name }},
 		{title: "IMAGE", drop: 1, text: func(c *contents.Catalog) string { return c.Image }},
@@ -194,8 +211,7 @@ func CatalogList(l *contents.CatalogList, wide bool, width int) string {
 	}, storedColumns(func(c *contents.Catalog) *contents.Stored { return &c.Stored }), placeColumns(l.Catalogs, func(c *contents.Catalog) (string, string) { return c.Place, "" })), wide, width)
 }
 
-// ImageList returns a list of images as a table for a screen of this width; 0 is no limit.
-func ImageList(l *contents.ImageList, wide bool, width int) string {
+func imageTable(l *contents.List, wide bool, width int) string {
 	return list(l.Images, slices.Concat([]listColumn[contents.Image]{
 		{title: "IMAGE", text: func(i *contents.Image) string { return strings.Join(i.Names, ", ") }},
 		{title: "KIND", drop: 5, text: func(i *contents.Image) string { return string(i.Kind) }},
@@ -206,8 +222,7 @@ func ImageList(l *contents.ImageList, wide bool, width int) string {
 	}, storedColumns(func(i *contents.Image) *contents.Stored { return &i.Stored }), placeColumns(l.Images, func(i *contents.Image) (string, string) { return i.Place, "" })), wide, width)
 }
 
-// FileList returns a list of files as a table for a screen of this width; 0 is no limit.
-func FileList(l *contents.FileList, wide bool, width int) string {
+func fileTable(l *contents.List, wide bool, width int) string {
 	columns := []listColumn[contents.File]{
 		{title: "FILE", text: func(f *contents.File) string { return f.Name }},
 		{title: "SIZE", text: func(f *contents.File) string { return progress.Bytes(f.Size) }},
@@ -218,8 +233,7 @@ func FileList(l *contents.FileList, wide bool, width int) string {
 	return list(l.Files, slices.Concat(columns, stored, placeColumns(l.Files, func(f *contents.File) (string, string) { return f.Place, "" })), wide, width)
 }
 
-// ChartList returns a list of charts as a table for a screen of this width; 0 is no limit.
-func ChartList(l *contents.ChartList, wide bool, width int) string {
+func chartTable(l *contents.List, wide bool, width int) string {
 	return list(l.Charts, slices.Concat([]listColumn[contents.Chart]{
 		{title: "CHART", text: func(c *contents.Chart) string { return c.Name }},
 		{title: "VERSION", text: func(c *contents.Chart) string { return c.Version }},
@@ -229,8 +243,7 @@ func ChartList(l *contents.ChartList, wide bool, width int) string {
 	}, storedColumns(func(c *contents.Chart) *contents.Stored { return &c.Stored }), placeColumns(l.Charts, func(c *contents.Chart) (string, string) { return c.Place, "" })), wide, width)
 }
 
-// MirroredReleases returns a list of platform releases as a table for a screen of this width; 0 is no limit.
-func MirroredReleases(l *contents.ReleaseList, wide bool, width int) string {
+func releaseTable(l *contents.List, wide bool, width int) string {
 	return list(l.Releases, slices.Concat([]listColumn[contents.Release]{
 		{title: "RELEASE", text: func(r *contents.Release) string { return r.Version }},
 		{title: "ARCH", text: func(r *contents.Release) string { return string(r.Arch) }},
