@@ -98,7 +98,7 @@ func packageTable(l *contents.List, wide bool, width int) string {
 	return list(l.Packages, slices.Concat([]listColumn[contents.Package]{
 		{title: "PACKAGE", text: func(p *contents.Package) string { return p.Name + textIf(p.Deprecated != "", " (deprecated)") }},
 		{title: "NAME", drop: 1, text: func(p *contents.Package) string { return p.DisplayName }},
-		{title: "CHANNEL", always: true, text: func(p *contents.Package) string { return p.DefaultChannel }},
+		{title: "CHANNEL", always: true, drop: 10, text: func(p *contents.Package) string { return p.DefaultChannel }},
 		{title: "VERSION", always: true, text: head(func(b *listing.CatalogBundle) string { return b.Version })},
 		{title: "OLM V1", always: true, text: func(p *contents.Package) string { return installs(p.OLMv1.Installable, wide) }},
 		{title: "MODES", wide: true, drop: 6, text: head(modes)},
@@ -122,9 +122,9 @@ func channelTable(l *contents.List, wide bool, width int) string {
 		{title: "CHANNEL", text: func(c *contents.Channel) string {
 			return c.Name + textIf(c.Default, " (default)") + textIf(c.Deprecated != "", " (deprecated)")
 		}},
-		{title: "HEAD", always: true, text: func(c *contents.Channel) string { return c.Head }},
+		{title: "HEAD", always: true, drop: 2, text: func(c *contents.Channel) string { return c.Head }},
 		{title: "BUNDLES", drop: 1, text: func(c *contents.Channel) string { return strconv.Itoa(len(c.Bundles)) }},
-		{title: "VERSIONS", drop: 2, text: func(c *contents.Channel) string { return span(c.Versions) }},
+		{title: "VERSIONS", drop: 10, text: func(c *contents.Channel) string { return span(c.Versions) }},
 		{title: "OLM V1", always: true, text: head(func(b *listing.CatalogBundle) string { return installs(b.OLMv1, wide) })},
 		{title: "MODES", wide: true, drop: 6, text: head(modes)},
 		{title: "APIS", wide: true, drop: 5, text: head(apis)},
@@ -136,7 +136,7 @@ func bundleTable(l *contents.List, wide bool, width int) string {
 	return list(l.Bundles, slices.Concat([]listColumn[contents.Bundle]{
 		{title: "PACKAGE", drop: 1, text: func(b *contents.Bundle) string { return b.Package }},
 		{title: "BUNDLE", text: func(b *contents.Bundle) string { return b.Name + textIf(b.Deprecated != "", " (deprecated)") }},
-		{title: "VERSION", always: true, text: func(b *contents.Bundle) string { return b.Version }},
+		{title: "VERSION", always: true, drop: 10, text: func(b *contents.Bundle) string { return b.Version }},
 		{title: "CHANNELS", drop: 2, text: func(b *contents.Bundle) string {
 			return strings.Join(each(b.Channels, func(c string) string { return c + textIf(slices.Contains(b.HeadOf, c), " (head)") }), ", ")
 		}},

@@ -48,7 +48,7 @@ func writeCatalog(b *strings.Builder, p *plan.Plan, c plan.Catalog, width int) {
 		}
 		return because.Package
 	}), width)
-	writeFeatures(b, c)
+	writeFeatures(b, c, width)
 	writeUnlisted(b, c)
 }
 

@@ -11,34 +11,54 @@ const (
 	columnGap = 2
 	// leastColumn is the width that the cells of a column are not wrapped below.
 	leastColumn = 24
+	// shortCell is the width up to which cells are not wrapped: 100.0 MiB, 2 images.
+	shortCell = 12
 	// stackIndent is the indent of rows below their first cells.
 	stackIndent = 4
 )
 
 // tabulate returns a table with titles for a screen of this width; 0 is no limit. If the screen is too narrow for the
-// columns, those with the titles in drop are left out, in this order, until they fit. See align for cells that are wrapped.
-// If the words of the rest are too long, the first cell of each row gets a line of its own.
+// columns, those with the titles in drop are left out, in this order, until they fit. If names in the first column are wider
+// than half of the screen, or if this is not enough, each name gets a line of its own first. See align for cells that are
+// wrapped.
 func tabulate(width int, titles string, rows []string, drop ...string) string {
 	lines := append([]string{titles}, rows...)
+	if all := columnsOf(split(lines)); fits(all, width) || all[0].least <= width/2 {
+		if kept, ok := dropped(width, lines, drop); ok || len(all) == 1 {
+			return align(width, kept)
+		}
+	}
+	names, rest := make([]string, len(lines)), make([]string, len(lines))
+	for i, line := range lines {
+		names[i], _, _ = strings.Cut(line, "\t")
+		rest[i] = without(line, 0)
+	}
+	inset := strings.Repeat(" ", indent(titles)+stackIndent)
+	rest, _ = dropped(width-len(inset), rest, drop)
+	var b strings.Builder
+	for i, text := range texts(width-len(inset), rest) {
+		again := i > 0 && names[i] == names[i-1]
+		writeIf(&b, !again && strings.TrimSpace(names[i]) != "", "%s\n", names[i])
+		for line := range strings.Lines(text) {
+			b.WriteString(inset + line)
+		}
+	}
+	return Trimmed(b.String())
+}
+
+// dropped returns lines without the columns that do not fit; the first line has their titles. ok is false if the rest does
+// not fit either.
+func dropped(width int, lines, drop []string) (kept []string, ok bool) {
 	for _, title := range drop {
 		if fits(columnsOf(split(lines)), width) {
-			break
+			return lines, true
 		}
-		if at := slices.IndexFunc(strings.Split(lines[0], "\t"), func(t string) bool { return strings.TrimSpace(t) == title }); at >= 0 {
+		at := slices.IndexFunc(strings.Split(lines[0], "\t"), func(t string) bool { return strings.TrimSpace(t) == title })
+		if at >= 0 {
 			lines = each(lines, func(line string) string { return without(line, at) })
 		}
 	}
-	if fits(columnsOf(split(lines)), width) || !strings.Contains(lines[0], "\t") {
-		return align(width, lines)
-	}
-	rest := texts(width, each(lines, func(line string) string { return strings.Repeat(" ", indent(line)+stackIndent) + without(line, 0) }))
-	var b strings.Builder
-	for i, line := range lines {
-		first, _, _ := strings.Cut(line, "\t")
-		writeIf(&b, strings.TrimSpace(first) != "", "%s\n", first)
-		b.WriteString(rest[i])
-	}
-	return Trimmed(b.String())
+	return lines, fits(columnsOf(split(lines)), width)
 }
 
 // without returns a line without one of its cells.
@@ -75,8 +95,8 @@ func split(lines []string) [][]string {
 	return each(lines, func(line string) []string { return strings.Split(line, "\t") })
 }
 
-// A tableColumn is how wide a column of a table is, and how wide it has to be.
-type tableColumn struct{ width, least int }
+// A tableColumn is how wide a column of a table is, how wide it should be at least, and how wide its longest word is.
+type tableColumn struct{ width, least, word int }
 
 // columnsOf returns the columns of rows.
 func columnsOf(rows [][]string) []tableColumn {
@@ -90,7 +110,8 @@ func columnsOf(rows [][]string) []tableColumn {
 			if i < len(cells)-1 || i == n-1 {
 				wide := utf8.RuneCountInString(cell)
 				all[i].width = max(all[i].width, wide)
-				all[i].least = max(all[i].least, longestWord(cell), min(wide, leastColumn))
+				all[i].word = max(all[i].word, longestWord(cell))
+				all[i].least = max(all[i].least, all[i].word, min(wide, leastColumn))
 			}
 		}
 	}
@@ -107,11 +128,15 @@ func longestWord(cell string) (n int) {
 
 // wordsOf returns where a cell may be wrapped: between its words, or between the elements of a list of short ones.
 func wordsOf(cell string) []string {
-	list := strings.SplitAfter(strings.TrimSpace(cell), ", ")
+	text := strings.TrimSpace(cell)
+	if len(text) <= shortCell {
+		return []string{text}
+	}
+	list := strings.SplitAfter(text, ", ")
 	if len(list) > 1 && !slices.ContainsFunc(list, func(x string) bool { return len(x) > leastColumn }) {
 		return each(list, strings.TrimSpace)
 	}
-	return strings.Fields(cell)
+	return strings.Fields(text)
 }
 
 // indent returns the number of spaces that a cell begins with.
@@ -126,16 +151,16 @@ func fits(all []tableColumn, width int) bool {
 	return width <= 0 || total <= width
 }
 
-// narrow reduces the widest columns until the table fits on the screen, but not below what they need at least.
+// narrow reduces the widest columns until the table fits on the screen, if need be to their longest words.
 func narrow(all []tableColumn, width int) {
-	total := columnGap * (len(all) - 1)
+	total, enough := columnGap*(len(all)-1), fits(all, width)
 	for _, c := range all {
 		total += c.width
 	}
 	for ; width > 0 && total > width; total-- {
 		widest := -1
 		for i, c := range all {
-			if c.width > c.least && (widest < 0 || c.width > all[widest].width) {
+			if (c.width > c.least || !enough && c.width > c.word) && (widest < 0 || c.width > all[widest].width) {
 				widest = i
 			}
 		}

@@ -39,22 +39,17 @@ func TestTableFitsTheScreen(t *testing.T) {
   acme/a-repository-with-a-long-name:v1  related  lantern, tidewater and others
   acme/größe:v2                          bundle   not-a-list, of-short, elements
 `,
-		75: `  NAME                                   KIND     NAMED BY
-  acme/a-repository-with-a-long-name:v1  related  lantern,
-                                                  tidewater and others
+		79: `  NAME                                   KIND     NAMED BY
+  acme/a-repository-with-a-long-name:v1  related  lantern, tidewater and others
   acme/größe:v2                          bundle   not-a-list, of-short,
                                                   elements
 `,
-		71: `  NAME                                   NAMED BY
-  acme/a-repository-with-a-long-name:v1  lantern, tidewater and others
-  acme/größe:v2                          not-a-list, of-short, elements
-`,
 		60: `  NAME
-      NAMED BY
+      KIND     NAMED BY
   acme/a-repository-with-a-long-name:v1
-      lantern, tidewater and others
+      related  lantern, tidewater and others
   acme/größe:v2
-      not-a-list, of-short, elements
+      bundle   not-a-list, of-short, elements
 `,
 	} {
 		fail.Diff(t, want, render(width))
