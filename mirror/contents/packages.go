@@ -74,9 +74,7 @@ func Packages(ctx context.Context, o Options) (*List, error) {
 			out.Channels = append(out.Channels, ch.Name)
 		}
 		for _, b := range p.Bundles {
-			if !slices.Contains(out.Versions, b.Version) {
-				out.Versions = append(out.Versions, b.Version)
-			}
+			out.Versions = with(out.Versions, b.Version)
 		}
 		if b := p.Bundle(p.V1); b != nil {
 			out.OLMv1.Installable = b.OLMv1
@@ -222,19 +220,19 @@ func (in *opened) read(ctx context.Context, matches *matcher) ([][]listing.Catal
 func (in *opened) storedBundles(ctx context.Context, c *openCatalog, object string, bundles []listing.CatalogBundle) (refs []string, out Stored, err error) {
 	refs = []string{}
 	var images []*plan.Image
-	known := map[string]bool{}
 	for i := range bundles {
 		b := &bundles[i]
-		for _, ref := range b.Images {
-			if !known[ref] {
-				known[ref] = true
-				refs = append(refs, ref)
-			}
-		}
+		refs = append(refs, b.Images...)
 		if c.stock != nil {
 			images = append(images, c.stock.bundles[bundleKey{c.of.Name(), b.Package, b.Name}]...)
 		}
 	}
+	seen := map[string]bool{}
+	refs = slices.DeleteFunc(refs, func(ref string) bool {
+		again := seen[ref]
+		seen[ref] = true
+		return again
+	})
 	out, err = in.stored(ctx, c.stock, images, refs, object)
 	return refs, out, err
 }
