@@ -18,7 +18,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"image":                              `unknown command "image" for "gantry"; write gantry list images or gantry release images`,
 		"list package quay":                  `unknown command "package" for "gantry list"; write gantry list packages quay`,
 		"catalog bundles":                    `unknown command "bundles" for "gantry catalog"; write gantry list bundles`,
-		"list files ./x":                     `nothing to list files of; name the mirror, docker://HOST[:PORT][/PREFIX], or the archive, file://DIR`,
+		"list files ./x":                     `a catalog has no files: "./x"; name docker://HOST[:PORT][/PREFIX] or file://DIR`,
 		"list charts quay.io/a/b:v1":         `a catalog has no charts: "quay.io/a/b:v1"; name docker://HOST[:PORT][/PREFIX] or file://DIR`,
 		"list packages":                      `nothing to list packages of; name a catalog (--catalog, --config or --version), a mirror, docker://HOST[:PORT][/PREFIX], or an archive, file://DIR`,
 		"list releases --at docker://x":      `--at is for the releases of a mirror or an archive; name one: docker://HOST[:PORT][/PREFIX] or file://DIR`,

@@ -107,7 +107,8 @@ func (a *app) runContents(cmd *cobra.Command, f *contentsFlags, args []string, l
 	return show(a, found, err, func(l *contents.List) string { return view.Contents(l, a.format == outputWide, a.columns()) })
 }
 
-// sortPlace adds an argument to the mirrors, archives, catalogs or words. A word with a slash is a catalog if paths is set.
+// sortPlace adds an argument to the mirrors, archives, catalogs or words. A path is a catalog, and if paths is set, so is any
+// word with a slash.
 func sortPlace(o *contents.Options, arg string, paths bool) {
 	registry, isRegistry := strings.CutPrefix(arg, env.RegistryScheme)
 	_, path, _ := strings.Cut(registry, "/")
@@ -116,7 +117,7 @@ func sortPlace(o *contents.Options, arg string, paths bool) {
 		o.Archives = append(o.Archives, arg)
 	case isRegistry && !strings.ContainsAny(path, ":@"):
 		o.Mirrors = append(o.Mirrors, arg)
-	case isRegistry, strings.HasPrefix(arg, source.DirScheme), strings.HasPrefix(arg, env.LayoutScheme), paths && strings.Contains(arg, "/"):
+	case isRegistry, strings.HasPrefix(arg, source.DirScheme), strings.HasPrefix(arg, env.LayoutScheme), paths && strings.Contains(arg, "/"), strings.HasPrefix(arg, "/"), strings.HasPrefix(arg, "./"), strings.HasPrefix(arg, "../"):
 		o.Catalog = append(o.Catalog, arg)
 	default:
 		o.Words = append(o.Words, arg)
@@ -127,9 +128,7 @@ func sortPlace(o *contents.Options, arg string, paths bool) {
 func packageFlags(c *cobra.Command, list listFunc) listFunc {
 	var pkg string
 	var apis []string
-	if c.Use != "packages" {
-		c.Flags().StringVar(&pkg, "package", "", "list only what belongs to this package; * and ? as in a WORD")
-	}
+	c.Flags().StringVar(&pkg, "package", "", "list only what belongs to the package of this name; * and ? as in a WORD")
 	if c.Use != "images" {
 		repeatable(c.Flags(), &apis, "api", "list only what owns this API, KIND or KIND.GROUP/VERSION; * and ? as in a WORD (may be repeated)")
 	}

@@ -76,7 +76,10 @@ func TestCatalogObjects(t *testing.T) {
 	}
 	list("packages", contents.Options{Catalog: zoo, Words: []string{"oter*"}})
 	list("bundles", contents.Options{Catalog: zoo, Package: "vol"})
-	if said := strings.Join(s.Said(), "\n"); !strings.Contains(said, `no packages match "oter*"; did you mean "otter"?`) || !strings.Contains(said, `no bundles match "vol"; did you mean "vole"?`) {
+	list("packages", contents.Options{Catalog: zoo, Words: []string{"nothing", "like"}})
+	list("packages", contents.Options{Catalog: []string{mirrortest.ZooRef}, Words: []string{"heorn*"}})
+	if said := strings.Join(s.Said(), "\n"); !strings.Contains(said, `no packages match "oter*"; did you mean "otter"?`) || !strings.Contains(said, `no bundles match "vol"; did you mean "vole"?`) ||
+		!strings.Contains(said, "no packages match nothing like") || !strings.Contains(said, `did you mean "heron"?`) {
 		t.Errorf("noted %s", said)
 	}
 }

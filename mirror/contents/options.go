@@ -26,7 +26,7 @@ type Options struct {
 	// Words select objects by name: * stands for any text, ? for one character, and a word without them for a part.
 	// Case does not matter. The default are all objects.
 	Words []string
-	// Package selects channels, bundles and images by the name of their package, and APIs select packages, channels and
+	// Package selects packages, channels, bundles and images by the name of the package, and APIs select packages, channels and
 	// bundles by the kinds, or KIND.GROUP/VERSION, of the APIs that they own: whole names, in which * and ? are those of
 	// Words.
 	Package string

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 
@@ -155,18 +156,22 @@ func (m *matcher) noteNone(e *env.Env, object string) {
 	if m.found > 0 {
 		return
 	}
-	names := slices.Concat(m.seen, m.packages)
-	for _, word := range slices.Concat(m.pkg.words, m.words.words) {
-		if near := suggest.Phrase(strings.Trim(word, "*?"), names); near != "" {
+	names, words := slices.Concat(m.seen, m.packages), slices.Concat(m.pkg.words, m.words.words, m.apis.words)
+	if len(names) == 0 || len(words) == 0 {
+		e.Noticef("there are no %s", object)
+		return
+	}
+	parts := slices.Clone(names) // words match parts, too
+	for _, name := range names {
+		parts = append(parts, strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })...)
+	}
+	for _, word := range words {
+		if near := suggest.Phrase(strings.Trim(word, "*?"), parts); near != "" {
 			e.Noticef("no %s match %q; %s", object, word, near)
 			return
 		}
 	}
-	if len(names) == 0 {
-		e.Noticef("there are no %s", object)
-		return
-	}
-	e.Noticef("no %s match", object)
+	e.Noticef("no %s match %s", object, strings.Join(words, " "))
 }
 
 // owns reports whether a bundle owns one of the APIs, if any were asked for.

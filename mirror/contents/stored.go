@@ -46,6 +46,7 @@ type stock struct {
 	contents *plan.Contents
 	have     *archive.Archive // nil for a mirror
 	volumes  map[digest.Digest][]Volume
+	here     map[digest.Digest]airgap.Availability // of images that were checked
 	bundles  map[bundleKey][]*plan.Image
 }
 
@@ -58,7 +59,7 @@ func newStock(p *plan.Plan, have *archive.Archive) (*stock, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stock{plan: p, contents: contents, have: have, volumes: map[digest.Digest][]Volume{}, bundles: map[bundleKey][]*plan.Image{}}
+	s := &stock{plan: p, contents: contents, have: have, volumes: map[digest.Digest][]Volume{}, here: map[digest.Digest]airgap.Availability{}, bundles: map[bundleKey][]*plan.Image{}}
 	for i := range p.Images {
 		img := &p.Images[i]
 		for _, r := range img.Reasons {
@@ -103,7 +104,10 @@ func (s *stock) of(images ...*plan.Image) Stored {
 			func(m *plan.Manifest) error { see(m.Digest, m.Size); return nil },
 			func(b plan.Blob) error { see(b.Digest, b.Size); return nil })
 		if s.have != nil {
-			out.Here = worse(out.Here, airgap.CheckImage(s.have, s.contents, img))
+			if s.here[img.Digest] == "" {
+				s.here[img.Digest] = airgap.CheckImage(s.have, s.contents, img)
+			}
+			out.Here = worse(out.Here, s.here[img.Digest])
 		}
 	}
 	for v := range volumes {
