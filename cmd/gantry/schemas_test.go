@@ -41,6 +41,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan/listing"
 	"github.com/gantry-mirror/gantry/plan/proof"
 	"github.com/gantry-mirror/gantry/plan/selection"
+	"github.com/gantry-mirror/gantry/plan/starting"
 )
 
 // The published schemas, and those that published ones must stay compatible with.
@@ -89,6 +90,7 @@ func documents() []document {
 		{"doctor", "doctor", registry.DoctorResult{}},
 		{"error", "", errorDocument{}},
 		{"explain", "explain", explanationDocument{}},
+		{"init", "init", starting.Result{}},
 		{"list", "list bundles", contents.List{}},
 		{"list", "list catalogs", contents.List{}},
 		{"list", "list channels", contents.List{}},

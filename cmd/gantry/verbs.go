@@ -48,6 +48,7 @@ func (a *app) verbs() []verb {
 		{groupContent, "archive", "Inspect archives, compare them, extract content and serve it", a.archiveCommand, ""},
 		{groupContent, "catalog", "Inspect, draw, filter, convert, build and serve operator catalogs", a.catalogCommand, ""},
 		{groupContent, "release", "Show or extract images, manifests and tools of a platform release", a.releaseCommand, ""},
+		{groupSettings, "init", "Write a first configuration, from five answers or from a cluster", a.initCommand, ""},
 		{groupSettings, "config", "Check and make configurations, or print their JSON Schema", a.configCommand, ""},
 		{groupSettings, "registry", "Check a registry, store its credentials, create its repositories", a.registryCommand, ""},
 		{"", "version", "Print the version of gantry", a.versionCommand, ""},
