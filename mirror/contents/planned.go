@@ -16,7 +16,7 @@ type File struct {
 	Place string `json:"place"`
 	site.MirroredFile
 	Origin string `json:"origin"` // its address or path
-	// Size is that of the file. Stored.Size has the manifest of its artifact, too.
+	// Stored has the size of its artifact, which is the file and a manifest.
 	Stored Stored `json:"stored"`
 }
 
