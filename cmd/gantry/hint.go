@@ -99,7 +99,7 @@ var optionName = sync.OnceValue(func() *regexp.Regexp {
 
 // flagOf has the flags whose names do not follow from those of the options.
 var flagOf = map[string]string{
-	"SummaryFile": "summary", "Bases": "base", "Since": "base", "Full": "base none", "Receipts": "base",
+	"SummaryFile": "summary", "OpenShift": "version", "Bases": "base", "Since": "base", "Full": "base none", "Receipts": "base",
 	"CheckBlobs": "blobs=check", "ReadBlobs": "blobs=read", "RepairMissing": "blobs=repair",
 	"AuthFile": "authfile", "SkipTLSVerify": "tls-verify=false", "Rate": "limit-rate", "ReleaseKeys": "release-key", "Identities": "identity", "RegistriesD": registriesDFlag,
 }
