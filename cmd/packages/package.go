@@ -163,5 +163,6 @@ func compressed(f file) (file, error) {
 		return f, err
 	}
 	_, err = z.Write(f.data)
-	return file{f.name + ".gz", f.mode, b.Bytes()}, errors.Join(err, z.Close())
+	err = errors.Join(err, z.Close())
+	return file{f.name + ".gz", f.mode, b.Bytes()}, err
 }
