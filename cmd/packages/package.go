@@ -22,9 +22,10 @@ import (
 //go:embed files
 var own embed.FS
 
-const description = `Mirrors Kubernetes operators, releases and charts to clusters without internet
-Gantry reads an ImageSetConfiguration, resolves it to a plan, and copies exactly
-that plan to a mirror registry, or to a disk and from there to the registry.`
+const description = `Mirrors Kubernetes operators, releases and charts to air-gapped clusters
+Gantry reads an ImageSetConfiguration, resolves it to a plan, and copies
+exactly that plan to a mirror registry, or to a disk and from there to the
+registry.`
 
 // An installed file has the name that it has where a package installs it.
 type installed struct {
