@@ -73,7 +73,7 @@ packages = $(EPOCH) $(BIN)/packages -version "$(VERSION)" -revision "$$(git desc
 	-platforms $(RELEASE_PLATFORMS) -key "$(RELEASE_KEY)" -base-url "$(BASE_URL)" $(if $(release_images),-image $(BIN)/image)
 
 .PHONY: release
-release: ## make all files of a release in ./bin/release: make release VERSION=v1.2.3 RELEASE_KEY=~/.ssh/id_ed25519
+release: ## make all files of a release in ./bin/release: make release VERSION=v1.2.3 RELEASE_KEY=FILE
 	$(PLAIN) $(GO) build -C cmd/packages -o $(CURDIR)/$(BIN)/packages .
 	@$(packages) -check
 	$(call programs,$(RELEASE_PLATFORMS))
