@@ -19,7 +19,7 @@ VERSION ?=
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build ./bin/gantry and ./bin/gantry-helm
@@ -30,21 +30,71 @@ build: ## build ./bin/gantry and ./bin/gantry-helm
 IMAGE_PLATFORMS ?= linux/amd64,linux/arm64
 IMAGE_PUSH ?=
 comma := ,
+empty :=
+list = $(subst $(comma), ,$(1))
+# The time of all files of an image or a release: that of the commit.
+EPOCH = SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null)}
+
+# Build the programs for a list of platforms. Those of a release do not record tags, of which another clone may have others.
+define programs
+@set -e; for platform in $(call list,$(1)); do \
+	out=$(CURDIR)/$(BIN)/programs/$$(echo $$platform | tr / -)/; export GOOS=$${platform%/*} GOARCH=$${platform#*/}; mkdir -p $$out; \
+	$(PLAIN) $(GO) build $(if $(VERSION),-buildvcs=false) -ldflags '-s -w$(if $(VERSION), -X main.version=$(VERSION))' -o $$out ./cmd/gantry; \
+	$(PLAIN) $(GO) build -C cmd/gantry-helm $(if $(VERSION),-buildvcs=false) -ldflags '-s -w' -o $$out .; \
+done
+endef
 
 .PHONY: image
 image: ## make a container image in ./bin/image, without a container engine; IMAGE_PUSH=HOST/REPOSITORY:TAG also pushes it
-	@set -e; for platform in $(subst $(comma), ,$(IMAGE_PLATFORMS)); do \
-		out=$(CURDIR)/$(BIN)/programs/$$(echo $$platform | tr / -); export GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
-		$(PLAIN) $(GO) build -ldflags '-s -w$(if $(VERSION), -X main.version=$(VERSION))' -o $$out/gantry ./cmd/gantry; \
-		$(PLAIN) $(GO) build -C cmd/gantry-helm -ldflags '-s -w' -o $$out/gantry-helm .; \
-	done
+	$(call programs,$(IMAGE_PLATFORMS))
 	$(PLAIN) $(GO) build -C cmd/containerimage -o $(CURDIR)/$(BIN)/containerimage .
-	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null)} $(BIN)/containerimage -programs $(BIN)/programs -platforms $(IMAGE_PLATFORMS) \
+	$(EPOCH) $(BIN)/containerimage -programs $(BIN)/programs -platforms $(IMAGE_PLATFORMS) \
 		-zoneinfo "$$($(GO) env GOROOT)/lib/time/zoneinfo.zip" -to $(BIN)/image -version "$(VERSION)" -revision "$$(git rev-parse HEAD 2>/dev/null)" $(if $(IMAGE_PUSH),-push $(IMAGE_PUSH))
 
 .PHONY: man
 man: ## write manual pages to ./bin/man
-	$(PLAIN) $(GO) run -tags man ./cmd/gantry man $(BIN)/man
+	rm -rf $(BIN)/man
+	TZ=UTC $(EPOCH) $(PLAIN) $(GO) run -tags man ./cmd/gantry man $(BIN)/man
+
+.PHONY: completions
+completions: ## write completions for shells to ./bin/completions
+	@mkdir -p $(BIN)/completions
+	@set -e; for shell in bash:gantry.bash zsh:_gantry fish:gantry.fish powershell:gantry.ps1; do \
+		$(PLAIN) $(GO) run -tags man ./cmd/gantry completion $${shell%:*} > $(BIN)/completions/$${shell#*:}; \
+	done
+
+# The platforms of a release, the SSH key that signs its checksums, where its files will be, and who packages it.
+RELEASE_PLATFORMS ?= linux/amd64,linux/arm64,linux/ppc64le,linux/s390x,darwin/amd64,darwin/arm64,windows/amd64
+RELEASE_KEY ?=
+BASE_URL ?=
+MAINTAINER ?= The Gantry maintainers <maintainers@users.noreply.github.com>
+release_images = $(subst $(empty) $(empty),$(comma),$(filter linux/%,$(call list,$(RELEASE_PLATFORMS))))
+packages = $(EPOCH) $(BIN)/packages -version "$(VERSION)" -revision "$$(git describe --always --abbrev=40 --exclude '*' --dirty 2>/dev/null)" -maintainer "$(MAINTAINER)" \
+	-platforms $(RELEASE_PLATFORMS) -key "$(RELEASE_KEY)" -base-url "$(BASE_URL)" $(if $(release_images),-image $(BIN)/image)
+
+.PHONY: release
+release: ## make all files of a release in ./bin/release: make release VERSION=v1.2.3 RELEASE_KEY=FILE
+	$(PLAIN) $(GO) build -C cmd/packages -o $(CURDIR)/$(BIN)/packages .
+	@$(packages) -check
+	$(call programs,$(RELEASE_PLATFORMS))
+	$(MAKE) --no-print-directory man completions
+	$(if $(release_images),$(MAKE) --no-print-directory image IMAGE_PLATFORMS=$(release_images))
+	@$(packages)
+
+.PHONY: release-test
+release-test: ## check the files in ./bin/release; INSTALL=1 installs the deb on this machine, uses it and removes it
+	cd cmd/packages && GANTRY_TEST_RELEASE=$(CURDIR)/$(BIN)/release GANTRY_TEST_INSTALL=$(INSTALL) $(PLAIN) $(GO) test -vet=off -count=1 -v -run TestRelease .
+
+.PHONY: release-check
+release-check: ## make a release twice, in two clones of this commit, and compare all files
+	rm -rf $(BIN)/check
+	@set -e; for clone in first second/clone; do \
+		git clone -q . $(BIN)/check/$$clone; \
+		$(MAKE) --no-print-directory -C $(BIN)/check/$$clone release VERSION=$(or $(VERSION),v0.0.0) RELEASE_PLATFORMS=$(RELEASE_PLATFORMS); \
+	done
+	diff $(BIN)/check/first/bin/release/SHA256SUMS $(BIN)/check/second/clone/bin/release/SHA256SUMS
+	@echo "both releases are the same"
+	rm -rf $(BIN)/check
 
 # Linting runs go vet, and symbol tables only make linking slower. With -short, random
 # tests take fewer samples, and tests of large content are left to make test-long.
@@ -71,6 +121,7 @@ test-long: ## run all tests in full length, without the race detector
 	cd cmd/bench && $(PLAIN) $(GO) test -vet=off ./...
 	cd cmd/gantry-helm && $(PLAIN) $(GO) test -vet=off ./...
 	cd cmd/containerimage && $(PLAIN) $(GO) test -vet=off ./...
+	cd cmd/packages && $(PLAIN) $(GO) test -vet=off ./...
 	cd .ci/tools/crdcheck && $(PLAIN) $(GO) test -vet=off ./...
 	cd .ci/tools/deploycheck && $(PLAIN) $(GO) test -vet=off ./...
 	cd .ci/tools/hostscheck && $(PLAIN) $(GO) test -vet=off ./...
@@ -115,6 +166,7 @@ lint: $(LINT) ## run golangci-lint
 	cd cmd/bench && $(PLAIN) $(CURDIR)/$(LINT) run ./...
 	cd cmd/gantry-helm && $(PLAIN) $(CURDIR)/$(LINT) run ./...
 	cd cmd/containerimage && $(PLAIN) $(CURDIR)/$(LINT) run ./...
+	cd cmd/packages && $(PLAIN) $(CURDIR)/$(LINT) run ./...
 
 $(LINT): .ci/tools/lint/go.mod .ci/tools/lint/go.sum
 	cd .ci/tools/lint && $(PLAIN) $(GO) build -buildvcs=false -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -7,7 +7,6 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -30,7 +29,7 @@ func (a *app) addManual(root *cobra.Command) {
 			root.DisableAutoGenTag = true
 			root.InitDefaultCompletionCmd()
 			prepareManual(root)
-			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Gantry", Manual: "Gantry", Date: &time.Time{}}, args[0])
+			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Gantry", Manual: "Gantry"}, args[0])
 		},
 	})
 }
