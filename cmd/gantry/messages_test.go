@@ -76,7 +76,7 @@ func TestMessages(t *testing.T) {
 		t.Errorf("the page has %d command lines", n)
 	}
 	if os.Getenv(updateScripts) != "" {
-		fail.On(t, os.WriteFile(where, want.Bytes(), 0o644)) //nolint:gosec // a page of the documentation
+		fail.On(t, os.WriteFile(where, want.Bytes(), 0o644))
 		return
 	}
 	fail.Diff(t, want.String(), string(doc))

@@ -16,7 +16,7 @@ func (in *opened) sizeOf(ctx context.Context, object string, refs []string) (int
 	if err != nil {
 		in.env.Warnf("the size of %s is unknown: %v", object, err)
 		in.sizes = !site.Fatal(err)
-		return 0, nil //nolint:nilerr // it is a warning
+		return 0, nil
 	}
 	return size, nil
 }
