@@ -5,40 +5,68 @@
   var none = document.querySelector(".none"), rows = null, opened = [];
   form.hidden = false;
   form.addEventListener("submit", function (e) { e.preventDefault(); });
+  function each(list, f) { Array.prototype.forEach.call(list, f); }
 
-  // rows are found when somebody searches first: a large page opens faster.
+  // Headings of columns become buttons that sort.
+  function sortable(within) {
+    each(within.querySelectorAll("thead th"), function (th) {
+      var b = document.createElement("button");
+      b.type = "button";
+      b.textContent = th.textContent;
+      th.textContent = "";
+      th.appendChild(b);
+    });
+  }
+  sortable(document);
+
+  // fill gives an item its content, which is in a text until it is opened.
+  function fill(details) {
+    var text = details.querySelector("noscript"), body;
+    if (!text) { return; }
+    body = document.createElement("div");
+    body.className = "body";
+    body.innerHTML = text.textContent;
+    text.replaceWith(body);
+    sortable(body);
+  }
+  document.addEventListener("toggle", function (e) {
+    if (e.target.open && e.target.tagName === "DETAILS") { fill(e.target); }
+  }, true);
+
+  // The text of all rows is collected by the first search: a large page opens faster.
   function index() {
-    rows = Array.prototype.map.call(document.querySelectorAll("[data-row]"), function (e) {
-      return { e: e, text: e.textContent.toLowerCase(), inner: e.tagName !== "DETAILS" };
+    rows = [];
+    each(document.querySelectorAll("[data-row]"), function (e) {
+      if (e.parentNode.closest("details")) { return; }
+      var item = e.tagName === "DETAILS", text = e.querySelector("noscript");
+      text = text ? e.querySelector("summary").textContent + " " + text.textContent.replace(/<[^>]*>/g, " ") : e.textContent;
+      rows.push({ e: e, item: item, text: text.toLowerCase() });
     });
   }
   function search() {
-    var words = input.value.toLowerCase().split(/\s+/).filter(Boolean), found = 0, details = [];
+    var words = input.value.toLowerCase().split(/\s+/).filter(Boolean), found = 0, items = [];
+    function hits(text) { return words.every(function (w) { return text.indexOf(w) >= 0; }); }
     if (!rows) { index(); }
     opened.forEach(function (d) { d.open = false; });
     opened = [];
     rows.forEach(function (r) {
-      var hit = words.every(function (w) { return r.text.indexOf(w) >= 0; });
+      var hit = hits(r.text);
       r.e.hidden = !hit;
-      if (hit && r.inner) { found++; }
-      if (hit && !r.inner) { details.push(r.e); }
+      if (hit) { found++; }
+      if (hit && r.item) { items.push(r.e); }
     });
-    document.querySelectorAll("main section, main .scroll, main .messages, main .map").forEach(function (b) {
-      b.hidden = words.length > 0 && (b.classList.contains("map") || b.classList.contains("source") || b.querySelector("[data-row]") !== null && !b.querySelector("[data-row]:not([hidden])"));
+    items.forEach(function (d) {
+      if (words.length && items.length <= 3 && !d.open) { fill(d); d.open = true; opened.push(d); }
+      var inner = d.querySelectorAll("[data-row]"), some = false;
+      each(inner, function (e) { e.hidden = !hits(e.textContent.toLowerCase()); some = some || !e.hidden; });
+      if (!some) { each(inner, function (e) { e.hidden = false; }); }
     });
-    document.querySelectorAll("main section").forEach(function (s) {
-      s.hidden = words.length > 0 && !s.querySelector("[data-row]:not([hidden])");
+    function empty(e) { return !e.querySelector("[data-row]:not([hidden])"); }
+    each(document.querySelectorAll("main section, main section > .scroll, main .body > .scroll, main .messages, main .map"), function (e) {
+      e.hidden = words.length > 0 && !e.querySelector(".drawing") && empty(e);
     });
-    // Of a package that is found by its name, all rows stay.
-    details.forEach(function (d) {
-      if (!words.length || d.querySelector("tr[data-row]:not([hidden])")) { return; }
-      d.querySelectorAll("[data-row],.scroll").forEach(function (e) { e.hidden = false; });
-    });
-    if (words.length && details.length <= 3) {
-      details.forEach(function (d) { if (!d.open) { d.open = true; opened.push(d); } });
-    }
-    output.textContent = words.length ? (found || details.length) + " found" : "";
-    none.hidden = !words.length || found + details.length > 0;
+    output.textContent = words.length ? found + " found" : "";
+    none.hidden = !words.length || found > 0;
   }
   var timer;
   input.addEventListener("input", function () { clearTimeout(timer); timer = setTimeout(search, 120); });
@@ -51,34 +79,29 @@
     var e = document.getElementById(id);
     if (!e) { return; }
     if (e.closest("[hidden]")) { input.value = ""; search(); }
-    if (e.tagName === "DETAILS") { e.open = true; }
+    if (e.tagName === "DETAILS") { fill(e); e.open = true; }
     e.scrollIntoView();
   }
   window.addEventListener("hashchange", function () { reveal(location.hash.slice(1)); });
   if (location.hash) { reveal(location.hash.slice(1)); }
-  document.querySelectorAll(".map [data-link]").forEach(function (g) {
-    g.addEventListener("click", function () { location.hash = g.getAttribute("data-link"); });
+  document.addEventListener("click", function (e) {
+    var tile = e.target.closest(".map [data-link]"), link = e.target.closest("a[href^='#']");
+    if (tile) { location.hash = tile.getAttribute("data-link"); }
+    if (link && link.hash === location.hash) { reveal(link.hash.slice(1)); }
   });
 
-  // The first click on a heading makes its column sorted.
+  // The first click on a heading shows the largest numbers and the first names.
   var words = new Intl.Collator("en", { numeric: true });
-  document.querySelectorAll("thead th").forEach(function (th) {
-    var b = document.createElement("button");
-    b.type = "button";
-    b.textContent = th.textContent;
-    th.textContent = "";
-    th.appendChild(b);
-  });
   document.addEventListener("click", function (e) {
     var b = e.target.closest("thead button");
     if (!b) { return; }
     var th = b.parentNode, at = th.cellIndex, number = th.classList.contains("n"), body = th.closest("table").tBodies[0];
     var down = th.hasAttribute("aria-sort") ? th.getAttribute("aria-sort") === "ascending" : number;
-    th.parentNode.querySelectorAll("[aria-sort]").forEach(function (o) { o.removeAttribute("aria-sort"); });
+    each(th.parentNode.querySelectorAll("[aria-sort]"), function (o) { o.removeAttribute("aria-sort"); });
     th.setAttribute("aria-sort", down ? "descending" : "ascending");
     Array.prototype.map.call(body.rows, function (r) {
       var c = r.cells[at];
-      return { r: r, v: !c ? "" : number ? Number(c.getAttribute("data-v") || 0) : c.textContent };
+      return { r: r, v: number ? Number(c.getAttribute("data-v") || 0) : c.textContent };
     }).sort(function (x, y) {
       return (down ? -1 : 1) * (number ? x.v - y.v : words.compare(x.v, y.v));
     }).forEach(function (x) { body.appendChild(x.r); });

@@ -139,7 +139,7 @@ func (t placedTile) color() string {
 
 // The widths of characters, and the distances of texts in a tile, in pixels.
 const (
-	nameWidth, textWidth = 7.0, 6.6
+	nameWidth, textWidth = 7.4, 6.6
 	padding              = 8.0
 )
 

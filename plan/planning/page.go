@@ -151,7 +151,7 @@ func (r *Result) policySection() page.Section {
 
 // destinationSection shows what a run would change at the destination.
 func (r *Result) destinationSection() page.Section {
-	s := page.Section{ID: "destination", Title: "At the destination"}
+	s := page.Section{ID: "destination", Title: "Destination"}
 	if r.ToCopy == nil {
 		return s
 	}

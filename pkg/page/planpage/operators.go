@@ -51,7 +51,37 @@ func (b *builder) operators() page.Section {
 		}
 		s.Tables = append(s.Tables, table)
 	}
+	s.Tables = append(s.Tables, b.leftOut()...)
 	return s
+}
+
+// leftOut lists the bundles that are too young, and the images that bundles do not list.
+func (b *builder) leftOut() (tables []page.Table) {
+	young := page.Table{Caption: "Bundles that are left out because they are too young", Columns: Columns("Package", "Bundle", "Created", "Asked for by")}
+	unlisted := page.Table{Caption: "Images that bundles use and do not list in relatedImages", Columns: Columns("Bundle", "Image", "Found in", "In the plan", "Asked for by")}
+	planned := map[string]bool{}
+	for i := range b.Plan.Images {
+		planned[b.Plan.Images[i].Source] = true
+	}
+	for i := range b.Plan.Catalogs {
+		c := &b.Plan.Catalogs[i]
+		for _, y := range c.TooYoung {
+			young.Rows = append(young.Rows, page.Row{Cells: []page.Cell{{Text: y.Package}, {Text: y.Bundle}, {Text: y.Created}, asked("", b.find.inCatalog(c, y.Package))}})
+		}
+		for _, u := range c.Unlisted {
+			in := page.Tag{Text: "no", Look: page.Warn}
+			if planned[u.Image] {
+				in = page.Tag{Text: "yes", Look: page.Good}
+			}
+			unlisted.Rows = append(unlisted.Rows, page.Row{Cells: []page.Cell{{Text: u.Bundle}, {Text: u.Image, Code: true}, {Text: strings.Join(u.Found, "; ")}, {Tags: []page.Tag{in}}, asked("", b.find.inCatalog(c, u.Package))}})
+		}
+	}
+	for _, t := range []page.Table{young, unlisted} {
+		if len(t.Rows) > 0 {
+			tables = append(tables, t)
+		}
+	}
+	return tables
 }
 
 // summarize returns the head of the default channel of a package, the number of its bundles, and why they are kept.

@@ -24,7 +24,7 @@ func (b *builder) additional() (all []*plan.Image) {
 
 // others shows images, charts and files.
 func (b *builder) others() page.Section {
-	s := page.Section{ID: Additional, Title: "Images, charts and files"}
+	s := page.Section{ID: Additional, Title: "Images"}
 	add := func(t page.Table) {
 		if len(t.Rows) > 0 {
 			s.Tables = append(s.Tables, t)
@@ -109,7 +109,7 @@ func (b *builder) changes() page.Section {
 	if !b.Compared {
 		return page.Section{}
 	}
-	s := page.Section{ID: Changes, Title: "Changes since the plan before"}
+	s := page.Section{ID: Changes, Title: "Changes", Lead: "Compared with the plan before in this workspace."}
 	if b.Before == nil {
 		s.Messages = []page.Message{{Level: page.Note, Text: "This is the first plan of " + b.Plan.Name + " in this workspace."}}
 		return s
@@ -119,7 +119,7 @@ func (b *builder) changes() page.Section {
 		s.Messages = []page.Message{{Level: page.Note, Text: "Nothing changed."}}
 		return s
 	}
-	s.Lead = fmt.Sprintf("%s new, %s no longer needed.", Bytes(d.NewBytes).Text, Bytes(d.RemovedBytes).Text)
+	s.Lead = fmt.Sprintf("Compared with the plan before: %s new, %s no longer needed.", Bytes(d.NewBytes).Text, Bytes(d.RemovedBytes).Text)
 	s.Tables = Difference(d)
 	return s
 }

@@ -117,12 +117,6 @@ func (b *builder) attention() page.Section {
 		for _, x := range c.Excluded {
 			s.Messages = append(s.Messages, page.Message{Level: page.Warning, Text: fmt.Sprintf("Package %s of %s is left out, because images are unavailable", x.Package, c.Name()), More: strings.Join(x.Images, ", "), Line: b.find.inCatalog(&c, x.Package)})
 		}
-		for _, y := range c.TooYoung {
-			s.Messages = append(s.Messages, page.Message{Level: page.Note, Text: fmt.Sprintf("Bundle %s is left out: it was created on %s", y.Bundle, y.Created), Line: b.find.inCatalog(&c, y.Package)})
-		}
-		for _, u := range c.Unlisted {
-			s.Messages = append(s.Messages, page.Message{Level: page.Warning, Text: fmt.Sprintf("Bundle %s uses %s and does not list it in relatedImages", u.Bundle, u.Image), More: strings.Join(u.Found, "; "), Line: b.find.inCatalog(&c, u.Package)})
-		}
 	}
 	for _, r := range p.Releases {
 		if r.Unverified {
@@ -133,8 +127,16 @@ func (b *builder) attention() page.Section {
 		s.Messages = append(s.Messages, page.Message{Level: page.Note, Text: "Blocked by the configuration: " + x.Source, More: "catalogs still list it; required by " + requiredBy(x.Reasons), Line: b.find.blocked(x.Pattern)})
 	}
 	for _, note := range p.Notes {
-		s.Messages = append(s.Messages, page.Message{Level: page.Note, Text: note})
+		m := page.Message{Level: page.Note, Text: note}
+		for _, c := range p.Catalogs {
+			if rest, ok := strings.CutPrefix(note, c.Name()+": "); ok {
+				m.Text, m.More = strings.ToUpper(rest[:1])+rest[1:], c.Name()
+			}
+		}
+		s.Messages = append(s.Messages, m)
 	}
+	rank := map[page.Level]int{page.Error: 0, page.Warning: 1, page.Note: 2}
+	slices.SortStableFunc(s.Messages, func(x, y page.Message) int { return rank[x.Level] - rank[y.Level] })
 	return s
 }
 

@@ -17,7 +17,7 @@ func (b *builder) releases() page.Section {
 	if len(b.Plan.Releases) == 0 {
 		return page.Section{}
 	}
-	s := page.Section{ID: Releases, Title: "Platform releases"}
+	s := page.Section{ID: Releases, Title: "Releases"}
 	if g := b.Plan.GraphData; g != nil {
 		s.Lead = fmt.Sprintf("Graph data for an update service: %s becomes %s:%s.", g.Source, g.Repository, g.Tag)
 	}
@@ -59,7 +59,7 @@ const (
 
 // updates shows the paths between releases: hops, risks, and what to acknowledge.
 func (b *builder) updates() page.Section {
-	s := page.Section{ID: Updates, Title: "Updates of the platform"}
+	s := page.Section{ID: Updates, Title: "Updates"}
 	risks := page.Table{Caption: "Risks of these updates", Columns: Columns("Risk", "Applies to", "Explanation")}
 	var known []string
 	for i := range b.Plan.Updates {
