@@ -1,12 +1,17 @@
 package planpage
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 	"sync"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/gantry-mirror/gantry/pkg/advice/redact"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/page"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
 // secretField matches a field whose name says that it is secret, with its value.
@@ -48,4 +53,46 @@ func Text(name string, text []byte) *page.Source {
 		s.Lines = append(s.Lines, redact.Text(line))
 	}
 	return s
+}
+
+// Selected returns the entries of the configuration that a plan has, as a configuration with its text: those of catalogs and
+// of rules for tags. Both are nil if there are none.
+func Selected(p *plan.Plan) (*imageset.Config, *page.Source) {
+	var b strings.Builder
+	b.WriteString("# What the plan has of its configuration: catalogs, and rules for tags.\nkind: " + imageset.Kind + "\napiVersion: " + imageset.APIVersion + "\nmirror:\n")
+	entries := 0
+	list := func(name string, all []json.RawMessage) {
+		for i, entry := range all {
+			text, err := yaml.JSONToYAML(entry)
+			if err != nil {
+				continue // the plan was checked
+			}
+			if i == 0 {
+				b.WriteString("  " + name + ":\n")
+			}
+			begin := "    - "
+			for line := range strings.Lines(string(text)) {
+				b.WriteString(begin + line)
+				begin = "      "
+			}
+			entries++
+		}
+	}
+	var operators, images []json.RawMessage
+	for _, c := range p.Catalogs {
+		if c.VariantOf == "" {
+			operators = append(operators, c.Selection)
+		}
+	}
+	for _, r := range p.TagRules {
+		images = append(images, r.Selection)
+	}
+	list("operators", operators)
+	list("additionalImages", images)
+	const name = "the plan"
+	cfg, err := imageset.Parse(name, []byte(b.String()))
+	if entries == 0 || err != nil {
+		return nil, nil
+	}
+	return cfg, Text(name, []byte(b.String()))
 }
