@@ -67,10 +67,10 @@ func (r *Inspection) facts() []page.Fact {
 
 // volumes shows the archive with those that it builds on, and their files.
 func (r *Inspection) volumes() page.Section {
-	sets := page.Table{Caption: "The archive, its repairs, and what it builds on", Columns: planpage.Columns("Archive", "Builds on", "#Blobs and manifests", "#Size", "#Left out, earlier archives have it", "#Deltas", "#They save", "Format features")}
+	sets := page.Table{Caption: "The archive, its repairs, and what it builds on", Columns: planpage.Columns("Archive", "Builds on", "#Blobs", "#Size", "#In earlier archives", "#Deltas", "#They save", "Format features")}
 	files := page.Table{Caption: "Volumes", Columns: planpage.Columns("File", "Archive", "State", "Place", "#Size")}
 	for _, s := range r.Sets {
-		name := page.Cell{Text: fmt.Sprintf("sequence %d", s.Sequence), Note: s.Set.String()}
+		name := page.Cell{Text: fmt.Sprintf("sequence %d", s.Sequence), Note: string(s.Set)[:min(len(s.Set), len("sha256:")+12)]}
 		for _, t := range []struct {
 			has bool
 			tag page.Tag

@@ -124,6 +124,10 @@ func prunable(ctx context.Context, o StatusOptions) (page.Section, error) {
 		return s, err
 	}
 	p := r.Plan
+	if p.Empty() {
+		s.Messages = []page.Message{{Level: page.Note, Text: "Nothing to delete: everything that the records list is needed."}}
+		return s, nil
+	}
 	s.Lead = fmt.Sprintf("gantry prune would delete %s and %s, and free at most %s. What image sets without a record need is unknown.", env.Number(p.Totals.Manifests, "manifest", "manifests"), env.Number(p.Totals.Tags, "tag", "tags"), progress.Bytes(p.Totals.Bytes))
 	t := page.Table{Caption: "To delete", Columns: planpage.Columns("Repository", "Tag or digest", "Was", "Last needed by", "#Frees")}
 	for _, m := range p.Manifests {
@@ -136,10 +140,8 @@ func prunable(ctx context.Context, o StatusOptions) (page.Section, error) {
 	for _, x := range p.Tags {
 		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: x.Repository, Code: true}, {Text: x.Tag, Code: true}, {Text: "a tag; its manifest stays"}, {Text: fmt.Sprint(x.LastWanted)}, {}}})
 	}
-	if len(t.Rows) == 0 {
-		s.Messages = []page.Message{{Level: page.Note, Text: "Nothing to delete: everything that the records list is needed."}}
-		return s, nil
+	if len(t.Rows) > 0 {
+		s.Tables = append(s.Tables, t)
 	}
-	s.Tables = append(s.Tables, t)
 	return s, nil
 }

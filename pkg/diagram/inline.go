@@ -18,7 +18,7 @@ func Inline(d Drawing) (string, error) {
 	page.w = &body
 	var graphs []*placedGraph
 	for i := range d.Graphs {
-		g := layOut(&d.Graphs[i], v, page.boxes, pageWidth-2*pageMargin)
+		g := layOut(&d.Graphs[i], v, page.boxes, inlineWidth-2*pageMargin)
 		graphs = append(graphs, g)
 		page.width = max(page.width, g.layout.Width+shadow, inlineMin)
 	}
@@ -29,8 +29,11 @@ func Inline(d Drawing) (string, error) {
 		number(math.Ceil(page.width+2*pageMargin)), number(math.Ceil(page.y+pageMargin/2)), xmlText(d.Title+": "+d.summary(v)), body.String()), nil
 }
 
-// inlineMin is the minimum width of the graphs of a page, for their titles and notes, in pixels.
-const inlineMin = 420.0
+// The width of a drawing in a page, and the minimum of its graphs, for their titles and notes, in pixels.
+const (
+	inlineWidth = 1140.0
+	inlineMin   = 420.0
+)
 
 // InlineStyle returns the style sheet for pages with results of Inline. It changes nothing else of such a page.
 func InlineStyle() string {

@@ -19,6 +19,9 @@ const maxImageRows = 12_000
 // operators shows the packages of each catalog, and their update graphs.
 func (b *builder) operators() page.Section {
 	s := page.Section{ID: Operators, Title: "Operators"}
+	if len(b.Graphs) > 0 {
+		s.Lead = "In the update graphs, boxes with a tick are kept, and those with a cross are pruned. A heavy frame is a head, a blue one runs in a cluster."
+	}
 	images := b.imagesOf()
 	needed := map[string]string{} // who needs a package that the configuration does not name
 	for _, c := range b.Plan.Catalogs {
