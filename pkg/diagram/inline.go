@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// Inline returns the graphs of a drawing as an SVG element for an HTML page: without title, legend and style sheet. The
+// Inline returns the graphs of a drawing as an SVG element for an HTML page: without title, legend, style sheet and
+// tooltips of edges. The
 // page has InlineStyle once. The error describes a contradiction in the drawing.
 func Inline(d Drawing) (string, error) {
 	if err := d.check(); err != nil {
 		return "", fmt.Errorf("drawing a graph: %w", err)
 	}
 	v := d.vocabulary()
-	page := &page{v: v, boxes: sizeBoxes(&d, v), y: -pageMargin / 2}
+	page := &page{v: v, boxes: sizeBoxes(&d, v), y: -pageMargin / 2, inline: true}
 	var body strings.Builder
 	page.w = &body
 	var graphs []*placedGraph

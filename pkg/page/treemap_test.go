@@ -63,7 +63,7 @@ func TestFit(t *testing.T) {
 		w, h float64
 		want string
 	}{
-		{"cert-manager", 200, 50, "cert-manager"}, {"cert-manager", 80, 50, "cert-man…"}, {"cert-manager", 40, 50, ""}, {"cert-manager", 200, 10, ""},
+		{"cert-manager", 200, 50, "cert-manager"}, {"cert-manager", 80, 50, "cert-ma…"}, {"cert-manager", 40, 50, ""}, {"cert-manager", 200, 10, ""},
 		{"ab", 30, 50, ""}, {"日本語です", 200, 50, "日本語です"},
 	} {
 		fail.Diff(t, tc.want, fit(tc.text, tc.w, tc.h, 26, nameWidth))

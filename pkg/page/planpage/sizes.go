@@ -2,6 +2,7 @@ package planpage
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/page"
@@ -50,6 +51,9 @@ func partOf(r plan.Reason) part {
 	return part{"images", "Additional images", "mirror." + r.List, ofImages}
 }
 
+// listedParts is how many parts the table of sizes has.
+const listedParts = 50
+
 func packageKey(catalog, name string) string { return "package " + catalog + " " + name }
 
 // sizeSection shows which parts need how much.
@@ -83,11 +87,17 @@ func (b *builder) sizeSection() page.Section {
 	slices.SortFunc(parts, func(x, y part) int {
 		return cmp.Or(cmp.Compare(b.sizes[y.key].Bytes, b.sizes[x.key].Bytes), cmp.Compare(x.key, y.key))
 	})
-	for _, p := range parts {
+	if len(parts) > listedParts {
+		table.Caption = fmt.Sprintf("The %d largest of %d parts; the tables below have the others", listedParts, len(parts))
+	}
+	for i, p := range parts {
 		size := b.sizes[p.key]
 		rest -= size.Own
-		table.Rows = append(table.Rows, page.Row{Cells: []page.Cell{{Text: p.name, Link: ids[p.key]}, {Text: p.kind}, Count(size.Images), Bytes(size.Bytes), Bytes(size.Own)}})
 		tiles.Tiles = append(tiles.Tiles, page.Tile{Name: p.name, Value: size.Own, Text: progress.Bytes(size.Own), Group: p.group, Link: ids[p.key]})
+		if i >= listedParts {
+			continue
+		}
+		table.Rows = append(table.Rows, page.Row{Cells: []page.Cell{{Text: p.name, Link: ids[p.key]}, {Text: p.kind}, Count(size.Images), Bytes(size.Bytes), Bytes(size.Own)}})
 	}
 	if rest > 0 {
 		table.Rows = append(table.Rows, page.Row{Cells: []page.Cell{{Text: "Shared"}, {Text: "needed by several parts"}, {}, Bytes(rest), {}}})
