@@ -44,10 +44,6 @@ With a destination, also show what is already present there.
 input. gantry mirror --plan copies exactly this plan. With --sign-key, it accepts the
 plan also where only signed plans are accepted.
 
---report writes the plan as a page for people: graphs, sizes, reasons, risks, warnings and
-changes since the plan before. Every row names the line of the configuration that asked
-for it.
-
 --kubernetes-job prints the Jobs that copy the plan with several pods, as YAML.
 
 ` + exitCodes(map[int]string{
