@@ -29,6 +29,9 @@ func (f *draftFlags) addFlags(fs *pflag.FlagSet, names string) {
 // read returns the options that the flags set.
 func (f *draftFlags) read() (config.DraftOptions, error) {
 	o := f.options
+	if err := checkOutputFile("to", f.to); err != nil {
+		return o, err
+	}
 	o.Catalogs = map[string]string{}
 	for _, text := range f.catalogs {
 		name, ref, ok := strings.Cut(text, "=")

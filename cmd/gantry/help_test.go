@@ -83,7 +83,6 @@ func TestHelpGroups(t *testing.T) {
 // has, whatever flags they are given.
 func TestUnknownVerbs(t *testing.T) {
 	for args, want := range map[string]string{
-		"init":                       "gantry catalog init",
 		"inspect docker://quay.io/a": "gantry archive inspect",
 		"copy a b --all":             "gantry mirror",
 		"sync -c x.yaml":             "gantry mirror",

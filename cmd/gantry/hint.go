@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/redact"
@@ -26,10 +27,28 @@ func advised(err error) error {
 	switch {
 	case space.IsFull(err):
 		return advice.Wrap(advice.NoSpace, err, "free some space and run the same command again; the folder cache of a workspace may be removed at any time")
-	case advice.KindOf(err) == advice.Input && errors.As(err, &file) && errors.Is(file, fs.ErrNotExist):
+	case !errors.As(err, &file):
+		return err
+	case advice.KindOf(err) == advice.Input && errors.Is(file, fs.ErrNotExist):
 		return advice.Wrap(advice.Input, err, checkPath)
 	}
+	for cause, hint := range fileHints() {
+		if errors.Is(file, cause) {
+			return advice.Wrap(advice.KindOf(err), err, hint)
+		}
+	}
 	return err
+}
+
+// fileHints returns what to do about errors of the operating system about files.
+func fileHints() map[error]string {
+	return map[error]string{
+		syscall.ENOTDIR:  "a part of the path is a file: name a folder",
+		syscall.EISDIR:   "name a file in the folder",
+		syscall.ELOOP:    "the symbolic links lead in a circle: name the file itself",
+		syscall.EROFS:    "the file system is read-only: name a folder elsewhere, or mount it so that it can be written to",
+		fs.ErrPermission: "check the permissions of the file and its folder, and the user that runs gantry",
+	}
 }
 
 // hintOf returns the hints of an error as one text, or "" if it has none.
@@ -80,7 +99,7 @@ var optionName = sync.OnceValue(func() *regexp.Regexp {
 
 // flagOf has the flags whose names do not follow from those of the options.
 var flagOf = map[string]string{
-	"SummaryFile": "summary", "Bases": "base", "Since": "base", "Full": "base none", "Receipts": "base",
+	"SummaryFile": "summary", "OpenShift": "version", "Bases": "base", "Since": "base", "Full": "base none", "Receipts": "base",
 	"CheckBlobs": "blobs=check", "ReadBlobs": "blobs=read", "RepairMissing": "blobs=repair",
 	"AuthFile": "authfile", "SkipTLSVerify": "tls-verify=false", "Rate": "limit-rate", "ReleaseKeys": "release-key", "Identities": "identity", "RegistriesD": registriesDFlag,
 }

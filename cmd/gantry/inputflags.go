@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/pflag"
 
@@ -42,6 +44,25 @@ func checkWorkspace(name string) error {
 		return usagef("--workspace names no folder")
 	}
 	return nil
+}
+
+// checkOutputFile returns an error if a file to write, which a flag names, would be a folder or in no folder. It is called
+// before work whose result would be lost.
+func checkOutputFile(flag, name string) error {
+	switch folder := filepath.Dir(name); {
+	case name == "" || name == toStdout:
+		return nil
+	case isFolder(name):
+		return usageHint("name a file in it", "--%s %s is a folder", flag, name)
+	case !isFolder(folder):
+		return usageHint("make it, or name another file", "--%s %s: there is no folder %s", flag, name, folder)
+	}
+	return nil
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }
 
 // pathsKept is the purpose of --installed for commands that select content with it.

@@ -14,11 +14,14 @@ import (
 func (a *app) listCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:  "list",
-		Long: "List the catalogs, packages, channels and releases that a configuration can name.\n\n" + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized}),
-		Example: `  gantry list operators --catalogs --version 4.20
-  gantry list operators --catalog quay.io/org/catalog:v4.20
+		Long: "List what catalogs, mirrors and archives have, and answer questions about it: can OLM v1\ninstall it, which versions and APIs, how large is it, is it at my mirror, on which disk?\n\n" + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized}),
+		Example: `  gantry list packages 'logging*' --version 4.20
+  gantry list bundles quay.io/org/catalog:v4.20 --package my-operator -o wide
+  gantry list images docker://mirror.example.com:5000 '*/etcd:*'
+  gantry list packages file:///media/disk --at docker://mirror.example.com:5000
   gantry list releases --channel stable-4.20`,
-	}, a.listOperatorsCommand(), a.listReleasesCommand())
+	}, a.listCatalogsCommand(), a.listPackagesCommand(), a.listChannelsCommand(), a.listBundlesCommand(), a.listReleasesCommand(), a.listImagesCommand(), a.listFilesCommand(), a.listChartsCommand(),
+		a.listOperatorsCommand())
 }
 
 func (a *app) listOperatorsCommand() *cobra.Command {

@@ -16,7 +16,7 @@ func (a *app) listReleasesCommand() *cobra.Command {
 	var o releases.ListOptions
 	var arches, filter []string // two names of the same flag
 	c := &cobra.Command{
-		Use:   "releases [--channel CHANNEL [--from VERSION [--to VERSION]] | --version X.Y [--channels]]",
+		Use:   "releases [--channel CHANNEL [--from VERSION [--to VERSION]] | --version X.Y [--channels] | FROM... [WORD...]]",
 		Short: "List platform releases and the update paths between them",
 		Long: `List platform releases:
 
@@ -27,6 +27,8 @@ func (a *app) listReleasesCommand() *cobra.Command {
   --channel CHANNEL --from A   the releases that a cluster can be updated to, with the
                                number of hops and risks of the best path
   --from A --to B              the path that a plan would choose, with its risks
+  FROM... [WORD...]            those of mirrors (docker://HOST[:PORT][/PREFIX]) and archives
+                               (file://DIR), by version; a WORD may have * and ?
 
 With several versions in --from, the list or the path of each. Their paths share
 releases where they can, as in a plan.
@@ -39,7 +41,6 @@ If risks forbid all paths, the best of them is printed and the exit status is 10
   gantry list releases --channel stable-4.20 --arch arm64
   gantry list releases --channel eus-4.20 --from 4.18.20
   gantry list releases --channel eus-4.20 --from 4.18.20 --to 4.20.5 --accept-risk RuncShareProcessNamespace`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Env, o.Arch = a.environment(&f.registryFlags), slices.Concat(arches, filter)
 			return a.listReleases(cmd.Context(), o)
@@ -55,7 +56,8 @@ If risks forbid all paths, the best of them is printed and the exit status is 10
 	c.Flags().StringSliceVar(&filter, "filter-by-archs", nil, "the same as --arch, for compatibility with oc mirror")
 	archFlag(c, "arch")
 	archFlag(c, "filter-by-archs")
-	formFlag(c.Flags(), "format of the list: text, json or yaml", outputText, outputJSON, outputYAML)
+	formFlag(c.Flags(), "format of the list: text, json or yaml, or wide for mirrors and archives", outputText, outputWide, outputJSON, outputYAML)
+	addMirroredReleases(a, c, &f.registryFlags, []string{"channel", "version", "channels", "sizes", "arch", "filter-by-archs", "config", "product", "from", "to", "accept-risk", "forbid-risk", "ignore-risks"})
 	return c
 }
 

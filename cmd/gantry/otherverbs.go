@@ -6,7 +6,6 @@ import "github.com/spf13/cobra"
 func instructions() map[string]string {
 	return map[string]string{
 		"copy":    "use gantry mirror -c imageset.yaml DESTINATION; additionalImages in the configuration copies single images",
-		"init":    "use gantry config init for a configuration, or gantry catalog init for a new package of a catalog",
 		"inspect": "use gantry archive inspect file://DIR for an archive, gantry catalog list CATALOG for a catalog, or gantry plan explain IMAGE for an image of a plan",
 		"sync":    "use gantry mirror -c imageset.yaml DESTINATION; run again, it copies only what is missing",
 	}

@@ -98,6 +98,9 @@ func (a *app) plan(ctx context.Context, f *planFlags, destination string) error 
 	if err := checkWorkspace(o.Workspace); err != nil {
 		return err
 	}
+	if err := checkOutputFile("lock", f.lock); err != nil {
+		return err
+	}
 	switch {
 	case f.sign.key != "" && f.lock == "":
 		return usageHint("name a file with --lock", "--sign-key signs the plan that --lock writes")

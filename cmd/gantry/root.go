@@ -112,16 +112,32 @@ gantry completion SHELL prints completions for bash, zsh, fish and powershell.
 		addCompletion(c)
 	}
 	root.AddCommand(otherVerbs()...)
+	if complete(completionVerb) {
+		checkShell(root)
+	}
 	completeFlags(root)
 	a.addManual(root)
 	return root
+}
+
+const completionVerb = "completion"
+
+// checkShell makes an unknown shell an error, of which cobra prints the help.
+func checkShell(root *cobra.Command) {
+	root.InitDefaultCompletionCmd(completionVerb)
+	for _, c := range root.Commands() {
+		if c.Name() == completionVerb {
+			c.Args = verbArgs
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
 }
 
 // onlyPrints reports whether a command prints what the program knows: its version, help, or the words
 // that complete a command line.
 func onlyPrints(cmd *cobra.Command) bool {
 	switch cmd.Name() {
-	case cmd.Root().Name(), "version", "help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+	case cmd.Root().Name(), "version", "help", completionVerb, cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
 		return true
 	}
 	return false

@@ -21,6 +21,7 @@ import (
 	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/archive/rebuild"
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/contents"
 	"github.com/gantry-mirror/gantry/mirror/extract"
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/pull"
@@ -40,6 +41,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan/listing"
 	"github.com/gantry-mirror/gantry/plan/proof"
 	"github.com/gantry-mirror/gantry/plan/selection"
+	"github.com/gantry-mirror/gantry/plan/starting"
 )
 
 // The published schemas, and those that published ones must stay compatible with.
@@ -88,6 +90,15 @@ func documents() []document {
 		{"doctor", "doctor", registry.DoctorResult{}},
 		{"error", "", errorDocument{}},
 		{"explain", "explain", explanationDocument{}},
+		{"init", "init", starting.Result{}},
+		{"list", "list bundles", contents.List{}},
+		{"list", "list catalogs", contents.List{}},
+		{"list", "list channels", contents.List{}},
+		{"list", "list charts", contents.List{}},
+		{"list", "list files", contents.List{}},
+		{"list", "list images", contents.List{}},
+		{"list", "list packages", contents.List{}},
+		{"list", "list releases", contents.List{}},
 		{"list-catalogs", "list operators", catalogsDocument{}},
 		{"list-operators", "list operators", listing.CatalogListing{}},
 		{"list-releases", "list releases", releases.ReleaseList{}},
@@ -152,6 +163,9 @@ var madeSchemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) 
 	comments, parsed := map[string]string{}, map[string]bool{}
 	for _, d := range documents() {
 		title := "gantry " + currentName(d.command)
+		if d.name == "list" { // for several commands
+			title = "gantry list"
+		}
 		if d.command == "" {
 			title = "errors of gantry"
 		}

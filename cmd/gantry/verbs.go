@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 )
 
@@ -41,11 +43,12 @@ func (a *app) verbs() []verb {
 		{groupMirror, "prune", "Delete from a mirror what no image set needs, or what a list names", a.pruneCommand, ""},
 		{groupClusters, "check", "Check that clusters can be updated from a mirror", a.checkCommand, ""},
 		{groupClusters, "cluster", "Write what clusters apply: resources of a mirror, operators", a.clusterCommand, ""},
-		{groupContent, "list", "List operators and platform releases that can be mirrored", a.listCommand, ""},
+		{groupContent, "list", "List packages, bundles, images and more of catalogs, mirrors and archives", a.listCommand, ""},
 		{groupContent, "get", "List the files of a mirror or an archive, or write one", a.getCommand, ""},
 		{groupContent, "archive", "Inspect archives, compare them, extract content and serve it", a.archiveCommand, ""},
 		{groupContent, "catalog", "Inspect, draw, filter, convert, build and serve operator catalogs", a.catalogCommand, ""},
 		{groupContent, "release", "Show or extract images, manifests and tools of a platform release", a.releaseCommand, ""},
+		{groupSettings, "init", "Write a first configuration, from five answers or from a cluster", a.initCommand, ""},
 		{groupSettings, "config", "Check and make configurations, or print their JSON Schema", a.configCommand, ""},
 		{groupSettings, "registry", "Check a registry, store its credentials, create its repositories", a.registryCommand, ""},
 		{"", "version", "Print the version of gantry", a.versionCommand, ""},
@@ -129,7 +132,7 @@ func verbArgs(c *cobra.Command, args []string) error {
 		}
 	}
 	err := fmt.Errorf("unknown command %q for %q", args[0], c.CommandPath())
-	if found := below(args[0]); !c.HasParent() && len(found) > 0 {
+	if found := below(c, args); len(found) > 0 {
 		return advice.Wrap(advice.Input, err, "write "+strings.Join(found, " or "))
 	}
 	if near := suggest.Phrase(args[0], verbs); near != "" {
@@ -144,17 +147,31 @@ func verbArgs(c *cobra.Command, args []string) error {
 	return seeHelp(c, err)
 }
 
-// below returns the command lines of the listed commands with a name that stand below a verb: "gantry list operators". The
-// name may be one of several things (operators) or one of them (operator).
-func below(name string) (found []string) {
+// below returns the command lines that arguments can mean if their first one is a command below another verb: "gantry list
+// packages quay" for packages, list, quay. It may be one of several things (packages) or one of them (package). Of several
+// lines, one of the verb c is meant.
+func below(c *cobra.Command, args []string) (found []string) {
 	for _, v := range (&app{}).verbs() {
 		if v.group == "" {
 			continue
 		}
-		for _, c := range v.command().Commands() {
-			if !c.Hidden && (c.Name() == name || c.Name() == name+"s") {
-				found = append(found, "gantry "+v.name+" "+c.Name())
+		for _, sub := range v.command().Commands() {
+			if sub.Hidden || sub.Name() != args[0] && sub.Name() != args[0]+"s" {
+				continue
 			}
+			rest := args[1:]
+			if len(rest) > 0 && rest[0] == v.name {
+				rest = rest[1:]
+			}
+			line := append([]string{"gantry", v.name, sub.Name()}, rest...)
+			for i := range line {
+				line[i] = view.ShellWord(redact.Text(line[i]))
+			}
+			text := strings.Join(line, " ")
+			if v.name == c.Name() {
+				return []string{text}
+			}
+			found = append(found, text)
 		}
 	}
 	return found

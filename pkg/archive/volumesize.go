@@ -63,7 +63,7 @@ func ParseVolumeSize(text string) (int64, error) {
 	case unit == "":
 		return 0, fmt.Errorf("%.60q has no unit: write MB, GB, TB, MiB, GiB or TiB behind it, or one of %s", text, diskNames())
 	case at < 0:
-		return 0, fmt.Errorf("%.60q has an unknown unit: write MB, GB, TB, MiB, GiB or TiB, or one of %s", text, diskNames())
+		return 0, fmt.Errorf("%.60q has an unknown unit; write MB, GB, TB, MiB, GiB or TiB, or one of %s", text, diskNames())
 	}
 	bytes := n * float64(volumeUnits[at].bytes)
 	switch {

@@ -105,15 +105,19 @@ type manifestQuery struct {
 
 // hasManifests makes several queries about an image at the same time.
 func (r *run) hasManifests(ctx context.Context, img *image, queries []manifestQuery) (found []bool, err error) {
-	var g errgroup.Group
-	g.SetLimit(r.Streams)
 	found = make([]bool, len(queries))
 	r.count.queries.Add(int64(len(queries)))
-	for i, q := range queries {
-		g.Go(func() (err error) {
-			found[i], err = r.hasTag(ctx, img, q.manifest, q.tag)
-			return err
-		})
+	query := func(i int) (err error) {
+		found[i], err = r.hasTag(ctx, img, queries[i].manifest, queries[i].tag)
+		return err
+	}
+	if len(queries) == 1 {
+		return found, query(0)
+	}
+	var g errgroup.Group
+	g.SetLimit(r.Streams)
+	for i := range queries {
+		g.Go(func() error { return query(i) })
 	}
 	return found, g.Wait()
 }

@@ -35,13 +35,17 @@ func (r *run) compare(ctx context.Context) error {
 		start = n
 		repositories.Go(func() error {
 			v, rest, err := r.compareRepository(ctx, group, first)
-			for _, img := range rest {
-				images.Go(func() error {
+			fails(err)
+			for i, img := range rest {
+				check := func() error {
 					fails(v.compareImage(ctx, img))
 					return nil
-				})
+				}
+				if i == len(rest)-1 {
+					return check() // most repositories have one image
+				}
+				images.Go(check)
 			}
-			fails(err)
 			return nil
 		})
 	}

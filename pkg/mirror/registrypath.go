@@ -50,6 +50,9 @@ func ParseRegistryPath(s string, maxNestedPaths int) (RegistryPath, error) {
 	if host == "" {
 		return invalid("write docker://HOST[:PORT][/PREFIX]", "destination %q has no registry", s)
 	}
+	if lower := strings.ToLower(prefix); lower != prefix {
+		return invalid("write "+dockerScheme+host+"/"+lower, "destination %q: the path must be lowercase", s)
+	}
 	// The host is taken literally: "docker://mirror" is a registry, not a repository of Docker Hub.
 	ref, err := reference.Parse(host + "/" + strings.TrimPrefix(prefix+"/x", "/"))
 	if err != nil {

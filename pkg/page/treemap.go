@@ -31,7 +31,7 @@ type Tile struct {
 // The size of a treemap, in pixels.
 const (
 	mapWidth, mapHeight = 1080.0, 380.0
-	maxTiles            = 80
+	maxTiles            = 640
 	gap                 = 2.0
 )
 

@@ -149,7 +149,7 @@ func checkCredential(c keychain.Credential) error {
 	case c.Username == "" || strings.Contains(c.Username, ":"):
 		return env.Inputf("the user name is empty or contains a colon")
 	case c.Password == "":
-		return env.Inputf("the password is empty")
+		return env.InputHint("write it to standard input, or type it", "the password is empty")
 	case len(c.Password) > env.MaxPassword || strings.ContainsAny(c.Password, "\r\n\x00"):
 		return env.Inputf("the password has several lines, or more than %d bytes", env.MaxPassword)
 	}

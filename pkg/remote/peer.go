@@ -22,7 +22,7 @@ type peer struct {
 
 // firstContact limits the time of all attempts to reach a server that has not responded in this run. Its name or
 // port may be wrong, and nobody waits for that; a server that responded before may be restarting.
-const firstContact = 10 * time.Second
+const firstContact = 9 * time.Second
 
 // try records that a request is sent to the server.
 func (p *peer) try(now time.Time) {

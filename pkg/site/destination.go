@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -70,6 +71,11 @@ func OpenDestination(e *env.Env, destination string, opts DestinationOptions) (D
 	streams, err := env.Streams(&e.Registries)
 	if err != nil {
 		return nil, err
+	}
+	if scheme, dir, ok := strings.Cut(destination, "://"); ok && scheme != "docker" {
+		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+			return nil, env.InputHint("name a folder", "%s is no folder", redact.Address(destination))
+		}
 	}
 	switch {
 	case strings.HasPrefix(destination, env.RegistryScheme):

@@ -2,7 +2,8 @@ package state
 
 import (
 	"encoding/json"
-	"io"
+	"maps"
+	"slices"
 )
 
 // recordedFile says which records the mirrors themselves have.
@@ -52,18 +53,10 @@ func (w *Workspace) recordedSets() (map[string]map[string]RecordedSet, error) {
 }
 
 // RemoveRecord removes the record of a mirror and an image set.
-func (w *Workspace) RemoveRecord(mirror, name string) error {
-	return w.keep(recordFile(mirror), func(out io.Writer) error {
-		return w.writeRecords(out, mirror, name, nil)
-	})
-}
+func (w *Workspace) RemoveRecord(mirror, name string) error { return w.SaveRecord(mirror, name, nil) }
 
-// RecordNames returns the image sets that the workspace has records of for a mirror.
-func (w *Workspace) RecordNames(mirror string) (names []string, err error) {
-	err = w.eachRecord(mirror, func(name string, dec *json.Decoder) error {
-		var unused json.RawMessage
-		names = append(names, name)
-		return dec.Decode(&unused)
-	})
-	return names, err
+// RecordNames returns the image sets that the workspace has records of for a mirror, sorted.
+func (w *Workspace) RecordNames(mirror string) ([]string, error) {
+	all, err := w.Records(mirror)
+	return slices.Sorted(maps.Keys(all)), err
 }

@@ -7,19 +7,35 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
+	"weak"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
-// Records returns what was saved of a mirror, by image set.
+// decodedRecords are what Records read from a file.
+type decodedRecords struct {
+	file    fs.FileInfo
+	records weak.Pointer[map[string]Record] // while the memory is not needed for something else
+}
+
+// Records returns what was saved of a mirror, by image set. The records are shared with other callers,
+// who must not change them; the map is the caller's. A run asks often, so the file is only decoded again
+// after it was written, or if the memory was needed.
 func (w *Workspace) Records(mirror string) (map[string]Record, error) {
+	file, err := w.disk.Root.Stat(recordFile(mirror))
+	if last := w.decoded[mirror]; err == nil && last.file != nil && os.SameFile(file, last.file) && file.ModTime().Equal(last.file.ModTime()) {
+		if all := last.records.Value(); all != nil {
+			return maps.Clone(*all), nil
+		}
+	}
 	all := map[string]Record{}
-	err := w.eachRecord(mirror, func(name string, dec *json.Decoder) error {
+	err = w.eachRecord(mirror, func(name string, dec *json.Decoder) error {
 		r, err := readRecord(dec)
 		all[name] = r
 		return err
@@ -27,7 +43,11 @@ func (w *Workspace) Records(mirror string) (map[string]Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return all, nil
+	if w.decoded == nil {
+		w.decoded = map[string]decodedRecords{}
+	}
+	w.decoded[mirror] = decodedRecords{file, weak.Make(&all)}
+	return maps.Clone(all), nil
 }
 
 // CatalogNames returns the names that catalogs have in the cluster resources of all mirrors that the
@@ -53,7 +73,7 @@ func readIfExists[T any](dir string, read func(*Workspace) (T, error)) (value T,
 func readUnlocked(dir string, read func(*Workspace) error) (err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("opening workspace %s: %w", dir, err)
+		return advice.Wrap(advice.Input, fmt.Errorf("opening workspace %s: %w", dir, err), "set Options.Workspace to its folder")
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	w := &Workspace{dir: dir, disk: durable.Folder{Root: root}}
@@ -125,7 +145,7 @@ func eachMember(dec *json.Decoder, read func(name string, dec *json.Decoder) err
 	return err
 }
 
-// SaveRecord saves the record of a mirror and an image set. The records of other image sets are
+// SaveRecord saves the record of a mirror and an image set, or removes it if r is nil. The records of other image sets are
 // copied as text.
 func (w *Workspace) SaveRecord(mirror, name string, r *Record) error {
 	return w.keep(recordFile(mirror), func(out io.Writer) error {

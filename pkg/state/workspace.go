@@ -55,6 +55,8 @@ type Workspace struct {
 	lock *lockfile.Lock
 	// layout is the one of files that are written.
 	layout FileLayout
+	// decoded are the records that were read last, by mirror.
+	decoded map[string]decodedRecords
 
 	// OnDamage, if set, is called for a state file that is replaced and was altered or damaged: a plan, leases.json
 	// or runs.json, which a run need not read.

@@ -84,8 +84,10 @@ func findGate(option, name string, timeout time.Duration) (*gate.Program, error)
 		return nil, env.InputHint("make it executable: chmod +x", "%s: %w", option, err)
 	case errors.Is(err, exec.ErrDot):
 		return nil, env.InputHint("name it with its folder: ./"+name, "%s: %w", option, err)
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, env.InputHint("name one program, without arguments: a path, or a name in PATH", "%s: there is no program %q", option, name)
 	case err != nil:
-		return nil, env.InputHint("name one program, without arguments: a path, or a name in PATH", "%s: %w", option, err)
+		return nil, env.InputHint("name one program, without arguments", "%s: %w", option, err)
 	}
 	return p, nil
 }

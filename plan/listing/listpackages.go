@@ -93,12 +93,7 @@ func newCatalogListing(catalogName string, packages []*catalog.Package, bundles 
 
 // listPackage lists a package, with or without its bundles, newest first.
 func listPackage(p *catalog.Package, bundles bool, read func(*catalog.Bundle) declared) ListedOperator {
-	deprecated := map[string]string{}
-	for _, d := range p.Deprecations {
-		for _, e := range d.Entries {
-			deprecated[e.Schema+"/"+e.Name] = e.Message
-		}
-	}
+	deprecated := deprecationsOf(p)
 	l := ListedOperator{Name: p.Name, DisplayName: read(newestBundle(p)).displayName, DefaultChannel: p.DefaultChannel, Deprecated: deprecated[catalog.SchemaPackage+"/"], Channels: []OperatorChannel{}}
 	for _, c := range p.Channels {
 		ch := OperatorChannel{Name: c.Name, Deprecated: deprecated[catalog.SchemaChannel+"/"+c.Name]}
@@ -117,6 +112,17 @@ func listPackage(p *catalog.Package, bundles bool, read func(*catalog.Bundle) de
 		l.Channels = append(l.Channels, ch)
 	}
 	return l
+}
+
+// deprecationsOf returns the messages of what is deprecated in a package, by schema, a slash and the name.
+func deprecationsOf(p *catalog.Package) map[string]string {
+	all := map[string]string{}
+	for _, d := range p.Deprecations {
+		for _, e := range d.Entries {
+			all[e.Schema+"/"+e.Name] = e.Message
+		}
+	}
+	return all
 }
 
 // newestBundle returns the bundle with the highest version, or nil if there is none.

@@ -1,6 +1,8 @@
 package extension
 
 import (
+	"slices"
+
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 )
 
@@ -18,6 +20,16 @@ func compareBundles(a, b *catalog.Bundle, deprecated map[string]string) int {
 		return 0
 	}
 	return catalog.NewVersionRelease(b.Version, b.Release).Compare(catalog.NewVersionRelease(a.Version, a.Release))
+}
+
+// Preferred returns the bundle of a package that OLM v1 chooses for a ClusterExtension without channels and a version, or
+// nil if the package has none.
+func Preferred(p *catalog.Package) *catalog.Bundle {
+	if len(p.Bundles) == 0 {
+		return nil
+	}
+	deprecated := deprecations(p)
+	return slices.MinFunc(p.Bundles, func(a, b *catalog.Bundle) int { return compareBundles(a, b, deprecated) })
 }
 
 func sign(later bool) int {

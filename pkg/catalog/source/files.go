@@ -3,11 +3,12 @@ package source
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/advice"
 )
 
 // databaseMagic is the beginning of an SQLite database (sqlite.org, "Database File Format").
@@ -27,7 +28,7 @@ func (s *Source) openFiles(path string) error {
 	}
 	s.Kind = FileBased
 	if len(entries) == 0 {
-		return fmt.Errorf("the folder is empty: %w", fs.ErrNotExist)
+		return advice.New(advice.Input, "name the folder with the catalog's files", "the folder is empty")
 	}
 	dirs := map[string]bool{}
 	for _, e := range entries {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
@@ -75,7 +77,11 @@ const maxUnavailable = 100
 // noneAvailable returns an error with the images of a plan, none of which can be read.
 func noneAvailable(missing []plan.Missing) error {
 	if len(missing) == 1 {
-		return fmt.Errorf("the only image cannot be read: %s: %w", missing[0].Source, missing[0].Err())
+		err := fmt.Errorf("the only image cannot be read: %s: %w", missing[0].Source, missing[0].Err())
+		if errors.Is(err, fs.ErrNotExist) && advice.Hint(err) == "" {
+			return advice.Wrap(advice.KindOf(err), err, "check the name and the tag")
+		}
+		return err
 	}
 	var others strings.Builder
 	for i, m := range missing[1:] {

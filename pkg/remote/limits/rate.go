@@ -36,7 +36,7 @@ func ParseRate(text string) (Rate, error) {
 	number, unit := s[:end], strings.TrimLeft(s[end:], " ")
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || len(number) > 20 {
-		return 0, fmt.Errorf("%s is not a rate: write a number and a unit, 50MiB", quote(text))
+		return 0, fmt.Errorf("%s is not a rate; write a number and a unit, 50MiB", quote(text))
 	}
 	var bytes int64
 	for _, u := range units {
@@ -50,7 +50,7 @@ func ParseRate(text string) (Rate, error) {
 	case strings.Contains(strings.ToLower(unit), "bit"):
 		return 0, fmt.Errorf("%s is in bits, and rates are in bytes: 100Mbit are 12.5MB", quote(text))
 	case bytes == 0:
-		return 0, fmt.Errorf("%s has an unknown unit: write B, KB, MB, GB, KiB, MiB or GiB", quote(text))
+		return 0, fmt.Errorf("%s has an unknown unit; write B, KB, MB, GB, KiB, MiB or GiB", quote(text))
 	}
 	rate := n * float64(bytes)
 	switch {

@@ -12,7 +12,7 @@ import (
 func ArchiveImages(l *inspect.ArchiveImages, width int) string {
 	return tabulate(width, "NAME\tKIND\tSIZE\tHERE\tDIGEST", each(l.Images, func(x inspect.ArchivedImage) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", x.Name, Printable(string(x.Kind)), progress.Bytes(x.Size), x.Here, x.Digest)
-	}))
+	}), "DIGEST", "KIND")
 }
 
 // ArchiveContent returns the list of manifests and blobs as a table for a screen of this width; 0 is no limit.
@@ -21,5 +21,5 @@ func ArchiveContent(l *inspect.ArchiveContent, width int) string {
 		what := cmp.Or(textIf(x.DeltaOf != "", "delta of %s (%s)", x.DeltaOf, progress.Bytes(x.BlobSize)), Printable(x.MediaType), "blob")
 		what += textIf(x.Parts > 0, ", part %d of %d", x.Part, x.Parts)
 		return fmt.Sprintf("%s\t%d\t%d\t%s\t%s", x.Volume, x.Offset, x.Size, x.Digest, what)
-	}))
+	}), "WHAT", "BYTES")
 }

@@ -23,7 +23,7 @@ func Audit(a *workspace.AuditResult, width int) string {
 			subject = e.Destination
 		}
 		return fmt.Sprintf("%d\t%s\t%s\t%s\t%s", e.Sequence, e.Time.UTC().Format(time.RFC3339), OneLine(string(e.Event)), OneLine(cmp.Or(subject, "-")), OneLine(auditDetails(e)))
-	})) + "\n")
+	}), "ENTRY") + "\n")
 	writeAll(&b, "CHANGED: %s\n", each(a.Problems, OneLine))
 	writeAll(&b, "note: %s\n", each(a.Notes, OneLine))
 	writeIf(&b, len(a.Problems) == 0, "%s, unchanged; the last has the hash %s\n", Number(int(a.Entries), "entry", "entries"), a.Head.Hash)

@@ -13,9 +13,9 @@ import (
 func CatalogListing(l *listing.CatalogListing, bundles, wide bool, width int) string {
 	features := textIf(wide, "\tFEATURES")
 	if bundles {
-		return tabulate(width, "PACKAGE\tCHANNEL\tBUNDLE\tVERSION\t"+features, bundleRows(l.Packages[0], wide))
+		return tabulate(width, "PACKAGE\tCHANNEL\tBUNDLE\tVERSION\t"+features, bundleRows(l.Packages[0], wide), "FEATURES", "PACKAGE")
 	}
-	return tabulate(width, "PACKAGE\tDEFAULT CHANNEL\tHEAD\tCHANNELS"+features, packageRows(l.Packages, wide))
+	return tabulate(width, "PACKAGE\tDEFAULT CHANNEL\tHEAD\tCHANNELS"+features, packageRows(l.Packages, wide), "FEATURES", "CHANNELS")
 }
 
 func bundleRows(p listing.ListedOperator, wide bool) (rows []string) {
@@ -24,7 +24,7 @@ func bundleRows(p listing.ListedOperator, wide bool) (rows []string) {
 		channel += textIf(c.Name == p.DefaultChannel, " (default)")
 		for _, b := range c.Bundles {
 			deprecated := b.Deprecated != "" || c.Deprecated != "" || p.Deprecated != ""
-			rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s%s", p.Name, channel, b.Name, b.Version, Remarks(b.Name == c.Head, deprecated), column(wide, b.Features)))
+			rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s%s", p.Name, channel, b.Name, b.Version, Remarks(b.Name == c.Head, deprecated), featureCell(wide, b.Features)))
 		}
 	}
 	return rows
@@ -41,13 +41,13 @@ func packageRows(packages []listing.ListedOperator, wide bool) (rows []string) {
 				head, features = c.Head, c.Features
 			}
 		}
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s%s", p.Name, p.DefaultChannel, head, strings.Join(names, ", "), column(wide, features)))
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s%s", p.Name, p.DefaultChannel, head, strings.Join(names, ", "), featureCell(wide, features)))
 	}
 	return rows
 }
 
-// column returns the last column of a wide table, or "".
-func column(wide bool, f *excerpt.Features) string {
+// featureCell returns the last column of a wide table, or "".
+func featureCell(wide bool, f *excerpt.Features) string {
 	switch {
 	case !wide:
 		return ""

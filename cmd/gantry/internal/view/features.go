@@ -17,17 +17,16 @@ func Features(supported, unsupported []string) string {
 const maxFeatures = 20
 
 // writeFeatures writes the features that the operators of a catalog declare.
-func writeFeatures(b *strings.Builder, c plan.Catalog) {
+func writeFeatures(b *strings.Builder, c plan.Catalog, width int) {
 	if len(c.Features) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "  Features that operators declare\n")
-	for i, f := range c.Features {
-		if i == maxFeatures {
-			fmt.Fprintf(b, "    and %d more; gantry list operators -o wide lists all\n", len(c.Features)-i)
-			break
-		}
-		fmt.Fprintf(b, "    %s  %s\n", f.Bundle, Features(f.Supported, f.Unsupported))
-	}
+	shown := c.Features[:min(len(c.Features), maxFeatures)]
+	rows := each(shown, func(f plan.DeclaredFeatures) string {
+		return "    " + f.Bundle + "\t" + Features(f.Supported, f.Unsupported)
+	})
+	b.WriteString(align(width, rows))
+	writeIf(b, len(shown) < len(c.Features), "    and %d more; gantry list packages -o wide lists all\n", len(c.Features)-len(shown))
 	b.WriteByte('\n')
 }

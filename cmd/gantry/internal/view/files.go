@@ -48,7 +48,7 @@ func Files(l *pull.FileList, width int) string {
 		name := f.Name
 		name += textIf(f.Older, "@%s", Short(f.SHA256))
 		return fmt.Sprintf("%s\t%s\t%s", name, progress.Bytes(f.Size), f.SHA256.Encoded())
-	}))
+	}), "SHA256")
 }
 
 // PulledFile returns what was written.

@@ -27,7 +27,7 @@ func MirrorState(s *report.MirrorState, width int) string {
 			row("", &set.Revisions[j])
 		}
 	}
-	b.WriteString(tabulate(width, "IMAGE SET\tLAST RUN\tBY\tFROM\tREVISION\tRUNS\tCONTENT", rows))
+	b.WriteString(tabulate(width, "IMAGE SET\tLAST RUN\tBY\tFROM\tREVISION\tRUNS\tCONTENT", rows, "RUNS", "FROM", "REVISION", "BY"))
 	for i := range s.Pending {
 		run := &s.Pending[i]
 		fmt.Fprintf(&b, "\nA run of %s by %s has begun to push at %s, and has no record: it is running, or was killed. Run it again.\n", OneLine(run.Name), OneLine(whoRan(run.Revision())), run.Since.Format(time.RFC3339))

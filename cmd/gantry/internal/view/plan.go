@@ -46,7 +46,7 @@ func writeCatalog(b *strings.Builder, p *plan.Plan, c plan.Catalog, width int) {
 		}
 		return because.Package
 	}), width)
-	writeFeatures(b, c)
+	writeFeatures(b, c, width)
 	writeUnlisted(b, c)
 }
 
@@ -68,7 +68,7 @@ func writeKept(b *strings.Builder, c plan.Catalog, sizes map[string]plan.PartSiz
 			name, size = "", "\t\t"
 		}
 	}
-	b.WriteString(tabulate(width, head, rows) + "\n")
+	b.WriteString(tabulate(width, head, rows, "KEPT FOR", "BUNDLES", "HEAD", "IMAGES") + "\n")
 }
 
 // versions returns the versions of a channel, in order. Of more than 3, it returns the first and the last.

@@ -58,7 +58,7 @@ func TestOperatorsOfPlan(t *testing.T) {
 	}
 	written := func() string {
 		var b strings.Builder
-		writeFeatures(&b, c)
+		writeFeatures(&b, c, 0)
 		writeUnlisted(&b, c)
 		return b.String()
 	}
@@ -78,7 +78,7 @@ func TestOperatorsOfPlan(t *testing.T) {
 		c.Unlisted = append(c.Unlisted, plan.UnlistedImage{Image: fmt.Sprintf("a.io/z:%d", i)})
 	}
 	got := written()
-	for _, want := range []string{"    and 2 more; gantry list operators -o wide lists all\n\n", "    and 3 more; -o json lists all\n\n"} {
+	for _, want := range []string{"    and 2 more; gantry list packages -o wide lists all\n\n", "    and 3 more; -o json lists all\n\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}

@@ -45,12 +45,11 @@ func writeReleases(b *strings.Builder, p *plan.Plan, width int) {
 			signed = NotVerified
 			unverified++
 		}
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", r.Name(), releaseReasons(r), signed)+textIf(sizes != nil, "\t%d\t%s", s.Images, progress.Bytes(s.Bytes)))
+		rows = append(rows, fmt.Sprintf("  %s\t%s\t%s", r.Name(), releaseReasons(r), signed)+textIf(sizes != nil, "\t%d\t%s", s.Images, progress.Bytes(s.Bytes)))
 	}
-	head := "RELEASE\tTAKEN FOR\tSIGNED" + textIf(sizes != nil, "\tIMAGES\tSIZE")
-	lines := strings.Split(strings.TrimSuffix(tabulate(width, head, rows), "\n"), "\n")
-	fmt.Fprintf(b, "  %s\n", lines[0])
-	List(b, lines[1:])
+	head := "  RELEASE\tTAKEN FOR\tSIGNED" + textIf(sizes != nil, "\tIMAGES\tSIZE")
+	b.WriteString(tabulate(width, head, rows[:min(len(rows), maxListed)], "TAKEN FOR", "IMAGES"))
+	writeMore(b, len(rows))
 	if unverified > 0 {
 		fmt.Fprintf(b, "  %s: the signature of %s was not checked (--ignore-release-signature), and clusters may refuse %s.\n",
 			NotVerified, Number(unverified, "release", "releases"), plural(unverified, "it", "them"))

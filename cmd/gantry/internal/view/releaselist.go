@@ -65,7 +65,7 @@ func writeReleaseList(b *strings.Builder, c releases.ListedChannel, width int) {
 		}
 		return strings.Join(each(row, OneLine), "\t")
 	})
-	b.WriteString(tabulate(width, strings.Join(heading, "\t"), rows))
+	b.WriteString(tabulate(width, strings.Join(heading, "\t"), rows, "ERRATUM", "CHANNELS"))
 }
 
 // riskText returns the number of risks on the path to a release.

@@ -20,7 +20,7 @@ func Status(s *workspace.StatusReport, width int) string {
 	b.WriteString(tabulate(width, "DESTINATION\tCONFIGURATION\tLAST RUN\tPLAN\tRESULT", each(s.Runs, func(r state.Run) string {
 		at := cmp.Or(textIf(!r.Started.IsZero(), "%s", r.Started.UTC().Format(time.RFC3339)), "-")
 		return strings.Join([]string{OneLine(cmp.Or(r.Destination, r.Mirror)), OneLine(cmp.Or(r.Name, "-")), at, cmp.Or(Short(r.Plan), "-"), runResult(r)}, "\t")
-	})))
+	}), "PLAN", "LAST RUN"))
 	for _, r := range s.Runs {
 		how := cmp.Or(textIf(r.Result == state.RunPartial, "is partial"), "failed")
 		writeIf(&b, r.Message != "", "\n%s %s:\n  %s\n", OneLine(r.Destination), how, strings.ReplaceAll(r.Message, "\n", "\n  "))

@@ -10,39 +10,51 @@ import (
 
 // TestTableWithShortLines checks that the last cell of a line with fewer cells widens no column.
 func TestTableWithShortLines(t *testing.T) {
-	got := align(24, []string{"Plan\tsha256:0123456789abcdef0123456789abcdef", "Images\t1\t(1 bundle)", "All"})
-	want := "Plan    sha256:012345...\nImages  1  (1 bundle)\nAll\n"
+	got := align(40, []string{"Plan\tsha256:0123456789abcdef0123456789abcdef", "Images\t1\t(1 bundle, 1 related and 25 additional ones)", "All"})
+	want := `Plan    sha256:0123456789abcdef0123456789abcdef
+Images  1  (1 bundle, 1 related and 25
+           additional ones)
+All
+`
 	fail.Diff(t, want, got)
 }
 
-// TestTableFitsTheScreen checks that a table is shortened in its widest columns only, and not at all
-// where there is no limit.
+// TestTableFitsTheScreen checks that a narrow screen loses columns in their order, then wraps cells between words, and
+// then gives names a line of their own, but breaks no word; and that without a limit everything is there.
 func TestTableFitsTheScreen(t *testing.T) {
+	const name, digest = "acme/a-repository-with-a-long-name:v1", "sha256:0123456789abcdef0123456789abcdef0123456789abcdef"
 	render := func(width int) string {
-		return align(width, []string{
-			"  NAME\tKIND\tDIGEST",
-			"  acme/a-repository-with-a-long-name:v1\trelated\tsha256:0123456789abcdef0123456789abcdef0123456789abcdef",
-			"  acme/größe:v2\tbundle\tsha256:fedc",
-		})
+		return tabulate(width, "  NAME\tKIND\tDIGEST\tNAMED BY", []string{
+			"  " + name + "\trelated\t" + digest + "\tlantern, tidewater and others",
+			"  acme/größe:v2\tbundle\tsha256:fedc\tnot-a-list, of-short, elements",
+		}, "DIGEST", "KIND")
 	}
-	want := `  NAME                                   KIND     DIGEST
-  acme/a-repository-with-a-long-name:v1  related  sha256:0123456789abcdef0123456789abcdef0123456789abcdef
-  acme/größe:v2                          bundle   sha256:fedc
+	whole := `  NAME                                   KIND     DIGEST                                                   NAMED BY
+  acme/a-repository-with-a-long-name:v1  related  sha256:0123456789abcdef0123456789abcdef0123456789abcdef  lantern, tidewater and others
+  acme/größe:v2                          bundle   sha256:fedc                                              not-a-list, of-short, elements
 `
-	if got := render(0); got != want {
-		t.Errorf("without a limit:\n%swant:\n%s", got, want)
+	for width, want := range map[int]string{
+		0: whole, 137: whole,
+		80: `  NAME                                   KIND     NAMED BY
+  acme/a-repository-with-a-long-name:v1  related  lantern, tidewater and others
+  acme/größe:v2                          bundle   not-a-list, of-short, elements
+`,
+		79: `  NAME                                   KIND     NAMED BY
+  acme/a-repository-with-a-long-name:v1  related  lantern, tidewater and others
+  acme/größe:v2                          bundle   not-a-list, of-short,
+                                                  elements
+`,
+		60: `  NAME
+      KIND     NAMED BY
+  acme/a-repository-with-a-long-name:v1
+      related  lantern, tidewater and others
+  acme/größe:v2
+      bundle   not-a-list, of-short, elements
+`,
+	} {
+		fail.Diff(t, want, render(width))
 	}
-	if got := render(120); got != want {
-		t.Errorf("on a wide screen:\n%swant:\n%s", got, want)
-	}
-	want = `  NAME                       KIND     DIGEST
-  acme/a-repository-with...  related  sha256:0123456789abcdef01...
-  acme/größe:v2              bundle   sha256:fedc
-`
-	if got := render(66); got != want {
-		t.Errorf("with 66 columns:\n%swant:\n%s", got, want)
-	}
-	for width := 40; width < 120; width++ {
+	for width := 39; width < 140; width++ {
 		for line := range strings.Lines(render(width)) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
 				t.Errorf("a line of %d columns on a screen of %d: %s", n, width, line)

@@ -27,7 +27,12 @@ const maxListed = 20
 // List writes lines with an indent. Of more than 20 lines it writes the first, and counts the rest.
 func List(b *strings.Builder, lines []string) {
 	writeAll(b, "  %s\n", lines[:min(len(lines), maxListed)])
-	writeIf(b, len(lines) > maxListed, "  ... and %d more (--output json lists all)\n", len(lines)-maxListed)
+	writeMore(b, len(lines))
+}
+
+// writeMore counts the lines of a list that are not written.
+func writeMore(b *strings.Builder, n int) {
+	writeIf(b, n > maxListed, "  ... and %d more (--output json lists all)\n", n-maxListed)
 }
 
 // section writes lines with a title, if there are any.

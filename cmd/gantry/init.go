@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/config"
+	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/plan/starting"
+)
+
+// initFlags are the flags of gantry init. The answers are texts, as a person writes them.
+type initFlags struct {
+	options  starting.Options
+	clusters []string
+	answers  map[string]*string
+	force    bool
+}
+
+func (a *app) initCommand() *cobra.Command {
+	f := initFlags{answers: map[string]*string{}}
+	var s registryFlags
+	c := &cobra.Command{
+		Use:   "init [FILE]",
+		Short: "Write a first configuration, from five answers or from a cluster",
+		Long: `Write an ImageSetConfiguration with comments, and beside it the JSON Schema that editors
+check it with. On a terminal, five questions are asked, each with a default; a flag answers
+one. Elsewhere, defaults answer the rest. FILE is imageset.yaml if it is not given, and - is
+stdout.
+
+Catalogs are read, so that a wrong name of an operator or a channel is noticed at once.
+The operators that others require are selected, too. --from-cluster selects what clusters
+run instead; gantry config from-cluster --help says how to list it.
+
+` + exitCodes(map[int]string{exitUsage: "an answer is wrong, or FILE exists and --force is not set", exitUnauthorized: helpUnauthorized}),
+		Example: `  gantry init
+  gantry init --version 4.20 --operator cluster-logging,loki-operator=stable-6.3
+  gantry init --version none --catalog quay.io/operatorhubio/catalog:latest --operator prometheus k8s.yaml
+  gantry init --from-cluster cluster.json`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	for _, q := range starting.Questions() {
+		f.answers[q.Flag] = c.Flags().String(q.Flag, "", strings.ToLower(q.Text[:1])+q.Text[1:])
+	}
+	repeatable(c.Flags(), &f.clusters, "from-cluster", "file with what a cluster runs; nothing is asked (may be repeated)")
+	c.Flags().BoolVar(&f.options.Unread, "unread", false, "do not read the catalogs: names are not checked")
+	c.Flags().BoolVar(&f.force, "force", false, "replace FILE if it exists")
+	s.addFlags(c.Flags())
+	c.Flags().StringVar(&f.options.Workspace, "workspace", env.DefaultWorkspace, "folder whose cache of catalogs is used, if it exists")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		f.options.Name = "imageset.yaml"
+		if len(args) == 1 {
+			f.options.Name = args[0]
+		}
+		f.options.Env = a.environment(&s)
+		return a.init(cmd.Context(), &f, cmd.InOrStdin())
+	}
+	return c
+}
+
+func (a *app) init(ctx context.Context, f *initFlags, in io.Reader) error {
+	o := &f.options
+	file := o.Name
+	if file == toStdout {
+		o.Name = ""
+	} else {
+		switch _, err := os.Lstat(file); {
+		case err == nil && !f.force:
+			return usageHint("name another file, or replace it with --force", "%s exists", file)
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+		if folder := filepath.Dir(file); !isFolder(folder) {
+			return usageHint("make it, or name another file", "%s: %s is no folder", file, folder)
+		}
+		o.Schema = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) + ".schema.json"
+	}
+	if err := a.answer(ctx, f, in); err != nil {
+		return err
+	}
+	r, err := f.configuration(ctx)
+	if err != nil {
+		return err
+	}
+	for _, note := range r.Notes {
+		a.say("%s", view.Printable(note))
+	}
+	if file == toStdout {
+		_, err := a.stdout.Write(r.YAML)
+		return err
+	}
+	if r.File, err = filepath.Abs(file); err != nil {
+		return err
+	}
+	r.Schema = filepath.Join(filepath.Dir(r.File), o.Schema)
+	if err := durable.WriteFile(r.Schema, imageset.Schema()); err != nil {
+		return err
+	}
+	if err := durable.WriteFile(r.File, r.YAML); err != nil {
+		return err
+	}
+	return a.result(r, func() string {
+		return fmt.Sprintf("Wrote %s, and %s for editors.\nTo see its images and their sizes:\n  gantry plan -c %s\n", r.File, filepath.Base(r.Schema), view.ShellWord(r.File))
+	})
+}
+
+func (f *initFlags) configuration(ctx context.Context) (*starting.Result, error) {
+	if len(f.clusters) == 0 {
+		return starting.Configuration(ctx, f.options)
+	}
+	d, err := config.FromCluster(config.DraftOptions{Objects: f.clusters})
+	if err != nil {
+		return nil, err
+	}
+	return f.options.Result(d.Config, d.YAML, d.Notes)
+}
+
+// answer sets the answers: those of flags, and of questions on a terminal, otherwise the defaults.
+func (a *app) answer(ctx context.Context, f *initFlags, in io.Reader) error {
+	o := &f.options
+	if len(f.clusters) > 0 {
+		for _, q := range starting.Questions() {
+			if *f.answers[q.Flag] != "" {
+				return usagef("--from-cluster and --%s exclude each other", q.Flag)
+			}
+		}
+		return nil
+	}
+	terminal, isFile := in.(*os.File)
+	ask := isFile && term.IsTerminal(int(terminal.Fd())) && a.output != outputJSON
+	given := func(q starting.Question) bool { return *f.answers[q.Flag] != "" }
+	if !ask && !slices.ContainsFunc(starting.Questions(), given) {
+		return usageHint("answer at least one with a flag, such as --version "+starting.DefaultVersion, "there is no terminal to ask the questions on")
+	}
+	lines := bufio.NewReader(in)
+	for _, q := range starting.Questions() {
+		standard := q.Default(o)
+		switch given := *f.answers[q.Flag]; {
+		case given != "":
+			if err := q.Set(o, given); err != nil {
+				return fmt.Errorf("--%s: %w", q.Flag, err)
+			}
+		case standard == "":
+		case ask:
+			if err := a.ask(ctx, o, q, standard, lines); err != nil {
+				return err
+			}
+		default:
+			if err := q.Set(o, standard); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ask asks until the answer is valid. An empty answer is the default; the end of the input ends the command.
+func (a *app) ask(ctx context.Context, o *starting.Options, q starting.Question, standard string, in *bufio.Reader) error {
+	for {
+		fmt.Fprintf(a.stderr, "%s [%s]: ", q.Text, view.Printable(standard))
+		line, err := readLine(ctx, in)
+		if err != nil {
+			return unanswered(a.stderr, err)
+		}
+		if line = strings.TrimSpace(line); line == "" {
+			line = standard
+		}
+		if err = q.Set(o, line); err == nil {
+			return nil
+		}
+		a.line("%s", errorLine(err))
+	}
+}
+
+// readLine reads a line until the context ends.
+func readLine(ctx context.Context, in *bufio.Reader) (line string, err error) {
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		line, err = in.ReadString('\n')
+	}()
+	select {
+	case <-read:
+		return line, err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
