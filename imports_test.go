@@ -42,7 +42,7 @@ var floors = [][]string{
 	{"mirror", "pkg/authoring", "pkg/cluster", "pkg/config", "pkg/registry"},
 	{"archive", "plan"},
 	{"pkg/site"},
-	{"pkg/archive", "pkg/mirror"},
+	{"pkg/archive", "pkg/mirror", "pkg/page"},
 	{"pkg/env", "pkg/httpserver", "pkg/plan", "pkg/provision", "pkg/sqlite", "pkg/state"},
 	{"pkg/catalog", "pkg/delta", "pkg/platform", "pkg/remote", "pkg/signature"},
 	{"pkg/chart", "pkg/image", "pkg/imageset", "pkg/registrytest", "pkg/resources"},

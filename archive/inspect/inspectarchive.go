@@ -18,23 +18,30 @@ import (
 // Archive describes an archive: its signature, its volumes, the archives that it builds on, and
 // its plan. The content of volumes is not read. A missing volume or an unreadable plan is no error.
 func Archive(ctx context.Context, o open.Options) (*Inspection, error) {
+	result, _, err := inspectArchive(ctx, o)
+	return result, err
+}
+
+// inspectArchive is Archive, and returns the plan, too; nil if it cannot be read.
+func inspectArchive(ctx context.Context, o open.Options) (*Inspection, *plan.Plan, error) {
 	have, err := open.Archive(o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = have.Close() }() // only read from
 	dirs, err := open.Folders("", o.Folders)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	sequences, err := archive.Sequences(dirs...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	result := newInspection(have, o.Folders, sequences)
-	switch p, err := airgap.ReadPlan(ctx, have); {
+	p, err := airgap.ReadPlan(ctx, have)
+	switch {
 	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
+		return nil, nil, context.Cause(ctx)
 	case err == nil:
 		result.Plan = newInspectedPlan(p, have.PlanDigest())
 	case errors.Is(err, fs.ErrNotExist) && airgap.MissingEarlierSets(have) != nil:
@@ -42,7 +49,10 @@ func Archive(ctx context.Context, o open.Options) (*Inspection, error) {
 	default:
 		result.PlanProblem = err.Error()
 	}
-	return result, nil
+	if err != nil {
+		p = nil
+	}
+	return result, p, nil
 }
 
 // An Inspection describes an archive. Its JSON is what gantry archive inspect --output json prints.

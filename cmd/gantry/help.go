@@ -32,7 +32,7 @@ var flagGroups = []flagGroup{
 		gateFlag, gatePlanFlag, gateParallelFlag, gateTimeoutFlag, gateValidFlag,
 	}},
 	{"Lists", []string{"list-mirror", "delete-id"}},
-	{"Reports", []string{"failures", "metrics-file"}},
+	{"Reports", []string{"failures", "metrics-file", "report"}},
 	{"Tuning", []string{"retry-times", "retry-delay", "parallel-images", "parallel-layers", "limit-rate", "min-rate", "silent-timeout", "limits", "cache-dir", "helm-renderer"}},
 }
 

@@ -42,6 +42,7 @@ type mirrorFlags struct {
 	ownWorkspace bool // it is given
 	withGantry   bool
 	failures     string
+	report       reportFlag
 	window       []string
 }
 
@@ -113,6 +114,7 @@ func (a *app) mirrorCommand() *cobra.Command {
 	c.Flags().BoolVar(&o.AllowOlder, "allow-older", false, "replace catalogs at the destination by older ones, or import an archive that is older than the last one")
 	c.Flags().BoolVar(&f.withGantry, "with-gantry", false, "also write this program beside the volumes of an archive, with its SHA-256")
 	c.Flags().StringVar(&f.failures, "failures", "", "write what is not at the destination to this file, one JSON object per line")
+	f.report.addFlag(c.Flags(), "what the run did")
 	c.Flags().StringSliceVar(&f.window, "window", nil, "copy only at these times of the day, 22:00-05:00 in the local time zone, and pause in between (may be repeated, or with commas)")
 	c.Flags().StringVar(&o.SummaryFile, "summary", "", "write a Markdown summary of the run to this file: what is new, what failed, what to do next")
 	c.Flags().StringVar(&o.MetricsFile, "metrics-file", "", "write metrics of the run for Prometheus to this file (node_exporter's textfile collector)")
@@ -141,10 +143,12 @@ func (f *mirrorFlags) read() (o mirroring.Options, err error) {
 	if err := f.parse(&o); err != nil {
 		return o, err
 	}
-	if err := o.Check(); err != nil {
+	if err := cmp.Or(o.Check(), f.report.check(f.failures, o.SummaryFile, o.MetricsFile, o.WriteReceipt, o.Plan, o.Config)); err != nil {
 		return o, err
 	}
 	switch {
+	case o.Repair != "" && f.report != "":
+		return o, usageHint("leave it out: gantry archive inspect --report describes the repair", "--report cannot be combined with --repair")
 	case o.Repair != "" && f.failures != "":
 		return o, usageHint("leave it out: what the sources do not have is on stderr", "--failures cannot be combined with --repair")
 	case o.Repair != "":
@@ -229,6 +233,11 @@ func (a *app) mirror(ctx context.Context, f *mirrorFlags) error {
 	}
 	if f.failures != "" && result != nil && result.Plan != nil {
 		if writeErr := durable.Write(f.failures, view.FailureLines(result)); writeErr != nil {
+			return errors.Join(err, writeErr)
+		}
+	}
+	if f.report != "" {
+		if writeErr := f.report.write(a, result.Page(&o.Selection, err)); writeErr != nil {
 			return errors.Join(err, writeErr)
 		}
 	}

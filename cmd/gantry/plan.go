@@ -28,6 +28,7 @@ type planFlags struct {
 	sign       signFlags
 	kubernetes kubernetesFlags
 	lock       string
+	report     reportFlag
 	exitCode   bool
 }
 
@@ -54,6 +55,7 @@ plan also where only signed plans are accepted.
 		Example: `  gantry plan -c imageset.yaml
   gantry plan -c imageset.yaml docker://mirror.example.com:5000/ocp
   gantry plan -c imageset.yaml --lock plan.json --sign-key ~/.ssh/id_ed25519
+  gantry plan -c imageset.yaml --report plan.html
   gantry plan -c imageset.yaml --exit-code docker://mirror.example.com:5000
   gantry plan -c imageset.yaml --kubernetes-job 4 --kubernetes-image registry.example.com/tools/gantry:v1 docker://mirror.example.com:5000 > jobs.yaml`,
 		Args: cobra.MaximumNArgs(1),
@@ -74,6 +76,7 @@ plan also where only signed plans are accepted.
 	a.addFile(c.Flags(), &f.lock, "lock", "write the plan as JSON to this file")
 	c.Flags().StringVar(&f.lock, "out", "", "write the plan as JSON to this file")
 	c.Flags().Lookup("out").Hidden = true // its name before --lock
+	f.report.addFlag(c.Flags(), "the plan")
 	c.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 5 if content has to be copied to the destination")
 	c.Flags().BoolVar(&o.Errata, "errata", false, "list the errata of releases, and the builds and errata that the labels of images name")
 	c.Flags().IntVar(&o.MaxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the destination; 0 is no limit")
@@ -107,6 +110,9 @@ func (a *app) plan(ctx context.Context, f *planFlags, destination string) error 
 	if err := f.sign.check(f.lock != "", "--lock"); err != nil {
 		return err
 	}
+	if err := f.report.check(f.lock, o.Config); err != nil {
+		return err
+	}
 	jobs, err := f.kubernetes.options(f, a.output, destination)
 	if err != nil {
 		return err
@@ -116,6 +122,7 @@ func (a *app) plan(ctx context.Context, f *planFlags, destination string) error 
 		return err
 	}
 	o.Env, o.Destination = a.environment(&f.registryFlags), f.compared(destination)
+	o.Page = f.report != ""
 	result, err := planning.Make(ctx, o)
 	if result == nil {
 		return err
@@ -125,6 +132,9 @@ func (a *app) plan(ctx context.Context, f *planFlags, destination string) error 
 		if _, err := signing.WritePlan(ctx, result.Plan, signing.PlanFile{Path: f.lock, SigningKey: key}); err != nil {
 			return err
 		}
+	}
+	if err := f.report.write(a, result.Page); err != nil {
+		return err
 	}
 	unsigned, _ := result.Plan.Unsigned()
 	if f.kubernetes.used() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,7 @@ type statusFlags struct {
 	workspace string
 	audit     bool
 	last      int
+	report    reportFlag
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -33,6 +35,9 @@ With a mirror, list the image sets that it has records of: who mirrored them and
 from which configuration, and what they contain. No workspace is needed. --revisions also
 lists what they contained before.
 
+--report writes the image sets of a mirror, with their ages and what a prune would
+delete, as a page for people.
+
 --audit shows the last entries of the audit log of the workspace and verifies that no
 entry was changed or removed.
 
@@ -41,6 +46,7 @@ entry was changed or removed.
   gantry status --workspace gantry-workspace -o json
   gantry status docker://mirror.example.com:5000/ocp
   gantry status docker://mirror.example.com:5000/ocp --name edge --revisions
+  gantry status docker://mirror.example.com:5000/ocp --report mirror.html
   gantry status --audit --last -1 -o json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.status(cmd, &f, args) },
@@ -54,6 +60,7 @@ entry was changed or removed.
 	c.Flags().BoolVar(&o.Revisions, "turns", false, "also list the earlier revisions of each image set of the mirror")
 	c.Flags().Lookup("turns").Hidden = true // its name before --revisions
 	addNestedPaths(c.Flags(), &o.MaxNestedPaths)
+	f.report.addFlag(c.Flags(), "the mirror")
 	f.registryFlags.addFlags(c.Flags())
 	formFlag(c.Flags(), "format of the result: text or json", outputText, outputJSON)
 	return c
@@ -63,7 +70,7 @@ func (a *app) status(cmd *cobra.Command, f *statusFlags, args []string) error {
 	if len(args) > 0 {
 		return a.mirrorStatus(cmd, f, args[0])
 	}
-	for _, name := range []string{"name", "revisions", "turns", "max-nested-paths"} {
+	for _, name := range []string{"name", "revisions", "turns", "max-nested-paths", "report"} {
 		if cmd.Flags().Changed(name) {
 			return usageHint("name the mirror, docker://HOST[:PORT][/PREFIX]", "--%s is for the image sets of a mirror", name)
 		}
@@ -94,7 +101,20 @@ func (a *app) mirrorStatus(cmd *cobra.Command, f *statusFlags, mirror string) er
 	if !cmd.Flags().Changed("retry-times") {
 		o.Env.RetryTimes = statusRetries
 	}
+	if err := f.report.check(); err != nil {
+		return err
+	}
 	state, err := report.Status(cmd.Context(), o)
+	if state != nil && f.report != "" {
+		o.Workspace = f.workspace
+		page, pageErr := report.Page(cmd.Context(), o, state, time.Now())
+		if pageErr == nil {
+			pageErr = f.report.write(a, page)
+		}
+		if pageErr != nil {
+			return errors.Join(err, pageErr)
+		}
+	}
 	return show(a, state, err, func(s *report.MirrorState) string { return view.MirrorState(s, a.columns()) })
 }
 

@@ -20,6 +20,8 @@ type StatusOptions struct {
 	Name string
 	// Revisions also reads the earlier revisions of each image set.
 	Revisions bool
+	// Workspace is the folder of the workspace, for Page; usually "".
+	Workspace string
 	// MaxNestedPaths is how many path components the registry allows; 0 is no limit.
 	MaxNestedPaths int
 }

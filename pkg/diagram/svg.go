@@ -75,6 +75,8 @@ type page struct {
 	boxes boxSize
 	width float64 // between the margins
 	y     float64 // of the next element
+	// inline leaves out the tooltips of edges: a page has hundreds of drawings.
+	inline bool
 }
 
 func (p *page) text(class string, x, y float64, s string) {

@@ -80,7 +80,11 @@ func (p *page) edge(g *placedGraph, route layered.Route) {
 	if route.Backward {
 		direction = -1
 	}
-	fmt.Fprintf(p.w, "<g class=\"%s\"><title>%s</title><path d=\"%s\"/>", strings.Join(classes, " "), xmlText(tip...), pathData(route.Path, direction))
+	fmt.Fprintf(p.w, "<g class=\"%s\">", strings.Join(classes, " "))
+	if !p.inline {
+		fmt.Fprintf(p.w, "<title>%s</title>", xmlText(tip...))
+	}
+	fmt.Fprintf(p.w, "<path d=\"%s\"/>", pathData(route.Path, direction))
 	at := route.Path.Start
 	fmt.Fprintf(p.w, "<path class=\"tip\" d=\"M%s %sl%s -4v8z\"/></g>\n", number(at.X), number(at.Y), number(-8*direction))
 }

@@ -244,7 +244,7 @@ func (e *expander) expand(n *yaml.Node) *yaml.Node {
 
 // ConvertFile is Convert for the file at path.
 func ConvertFile(path string) (*Conversion, error) {
-	text, err := readFile(path)
+	text, err := ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

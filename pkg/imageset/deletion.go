@@ -24,7 +24,7 @@ type Deletion struct {
 
 // LoadDeletion reads the DeleteImageSetConfiguration at path as Load reads a configuration.
 func LoadDeletion(path string) (*Deletion, error) {
-	text, err := readFile(path)
+	text, err := ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (d Deletion) MarshalJSON() ([]byte, error) { return deletionObject().encode
 // Check reads the file at path, which is an ImageSetConfiguration or a DeleteImageSetConfiguration, and
 // returns its warnings.
 func Check(path string) ([]Problem, error) {
-	text, err := readFile(path)
+	text, err := ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -19,14 +19,15 @@ const maxSize = 4 << 20
 // Load reads the configuration file at path, which may be a pipe. Invalid content is an *Error; any
 // other error means that the file could not be read.
 func Load(path string) (*Config, error) {
-	text, err := readFile(path)
+	text, err := ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
 	return Parse(path, text)
 }
 
-func readFile(path string) ([]byte, error) {
+// ReadFile reads the text of a configuration, for Parse.
+func ReadFile(path string) ([]byte, error) {
 	f, err := regular.OpenInput(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, advice.New(advice.Failure, "check the path, which is relative to the working directory", "reading the configuration: %w", err)

@@ -13,9 +13,15 @@ import (
 // OpenPGP signature, or a signer. The images of a release are covered by the signatures of its payload. Whether
 // signatures are valid is for a signature policy.
 func (p *Plan) Unsigned() (unsigned, all int) {
+	images, all := p.UnsignedImages()
+	return len(images), all
+}
+
+// UnsignedImages returns the images that Unsigned counts, in the order of the plan.
+func (p *Plan) UnsignedImages() (unsigned []*Image, all int) {
 	contents, err := p.Contents()
 	if err != nil {
-		return 0, 0 // the plan was not checked
+		return nil, 0 // the plan was not checked
 	}
 	signed := map[place]bool{}
 	for i := range p.Images {
@@ -23,21 +29,31 @@ func (p *Plan) Unsigned() (unsigned, all int) {
 			signed[place{img.Repository, img.Subject}] = true
 		}
 	}
-	count := map[string]bool{} // whether the image has a signature, by source and digest
+	type known struct {
+		first *Image
+		has   bool // a signature
+	}
+	var order []*known
+	bySource := map[string]*known{} // and digest
 	for i := range p.Images {
 		img := &p.Images[i]
 		if !p.canBeSigned(img) {
 			continue
 		}
 		key := img.Source + " " + img.Digest.String()
-		count[key] = count[key] || len(img.Signers)+len(img.Signatures) > 0 || p.releaseSigned(img) || isSigned(contents, signed, img)
+		k := bySource[key]
+		if k == nil {
+			k = &known{first: img}
+			bySource[key], order = k, append(order, k)
+		}
+		k.has = k.has || len(img.Signers)+len(img.Signatures) > 0 || p.releaseSigned(img) || isSigned(contents, signed, img)
 	}
-	for _, has := range count {
-		if !has {
-			unsigned++
+	for _, k := range order {
+		if !k.has {
+			unsigned = append(unsigned, k.first)
 		}
 	}
-	return unsigned, len(count)
+	return unsigned, len(order)
 }
 
 // The types of referrers that are signatures. Bundles of sigstore are attestations, too: PredicateType says which.

@@ -77,7 +77,7 @@ func PackageGraph(ctx context.Context, o PackageGraphOptions) (drawing diagram.D
 	}
 	options := picture.Options{
 		Channels: o.Channels, All: o.All,
-		Installed: installedEntries(slices.Concat(selected.Clusters, ConfiguredOperators(selected.Config)), p),
+		Installed: InstalledEntries(slices.Concat(selected.Clusters, ConfiguredOperators(selected.Config)), p),
 	}
 	if selected.Config != nil {
 		if options.Kept, options.Account, err = keptPackage(ctx, e, &o, selected, r, src.Name); err != nil {
@@ -154,8 +154,8 @@ func canonicalCatalog(name string) string {
 	return source.DirScheme + dir
 }
 
-// installedEntries returns the entries of a package that clusters run, without duplicates.
-func installedEntries(operators []installed.Operator, p *catalog.Package) []graph.At {
+// InstalledEntries returns the entries of a package that clusters run, without duplicates.
+func InstalledEntries(operators []installed.Operator, p *catalog.Package) []graph.At {
 	var entries []graph.At
 	add := func(at graph.At) {
 		if !slices.ContainsFunc(entries, func(e graph.At) bool {

@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
+	"github.com/gantry-mirror/gantry/pkg/page"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/plan/build"
 	"github.com/gantry-mirror/gantry/pkg/progress"
@@ -52,6 +53,8 @@ type Options struct {
 	// Replacing is what a run may replace. With admission.OnStrandRefuse, Make returns its result and an error if a run
 	// would be refused, also because a catalog is older, unless AllowOlder is set. It requires Destination.
 	admission.Replacing
+	// Page makes Result.Page.
+	Page bool
 	// EveryTag requests all tags of signatures, also those that the last plan has.
 	EveryTag bool
 }
@@ -82,6 +85,8 @@ type Result struct {
 	Warnings []selection.ConfigProblem
 	// Replaced are the catalogs that replace others at the destination.
 	Replaced []admission.ReplacedCatalog
+	// Page is the plan as a page for people; nil without Options.Page.
+	Page *page.Document
 }
 
 // PlanConfig makes the plan of the configuration that o names, by o's Selection, ReleaseTrust, Name and Workspace. It is not saved.
@@ -135,6 +140,12 @@ func Make(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer s.Release()
+	var before *plan.Outline
+	if o.Page {
+		if last, _ := earlierPlan(s, selection.PlanName(o.Name, o.Config)); last != nil {
+			before = last.Outline()
+		}
+	}
 	p, err := site.Planned(ctx, t, false, func(ctx context.Context) (*plan.Plan, error) {
 		return MakeFor(ctx, s, t, o, trust, asked, selected, !o.Any())
 	})
@@ -158,9 +169,14 @@ func Make(ctx context.Context, o Options) (*Result, error) {
 		if err := result.compare(ctx, s, t, &o, trust.Accepted(), selected); err != nil {
 			return nil, err
 		}
-		if err := o.refuse(result.Replaced); err != nil {
-			return result, err
+	}
+	if o.Page {
+		if result.Page = result.newPage(ctx, s, selected, o.Config, before); ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
+	}
+	if err := o.refuse(result.Replaced); err != nil {
+		return result, err
 	}
 	if len(p.Missing) > 0 {
 		return result, admission.NewPlannedError(p, "")

@@ -57,6 +57,7 @@ type Selection struct {
 // A Selected is the content of a Selection's files.
 type Selected struct {
 	Config   *imageset.Config           // nil without a configuration
+	Text     []byte                     // the one that Config was read from; nil if a program made it
 	Clusters []installed.Operator       // of the files of Installed
 	Releases []installed.ClusterVersion // of the files of Installed
 	// Conditions are what keeps these operators and releases from being updated.
@@ -99,7 +100,7 @@ func (s *Selection) Load() (*Selected, error) {
 	}
 	if s.Config != "" {
 		var err error
-		out.Config, err = s.parse()
+		out.Config, out.Text, err = s.parse()
 		if err == nil {
 			err = out.Config.Usable()
 		}
@@ -135,15 +136,19 @@ func (s *Selection) Load() (*Selected, error) {
 	return out, nil
 }
 
-// parse reads the configuration, from Value, Text or its file.
-func (s *Selection) parse() (*imageset.Config, error) {
+// parse reads the configuration, from Value, Text or its file, and returns its text.
+func (s *Selection) parse() (c *imageset.Config, text []byte, err error) {
 	if s.Value != nil {
-		return s.Value.Checked(s.Config)
+		c, err = s.Value.Checked(s.Config)
+		return c, nil, err
 	}
-	if s.Text != nil {
-		return imageset.Parse(s.Config, s.Text)
+	if text = s.Text; text == nil {
+		if text, err = imageset.ReadFile(s.Config); err != nil {
+			return nil, nil, err
+		}
 	}
-	return imageset.Load(s.Config)
+	c, err = imageset.Parse(s.Config, text)
+	return c, text, err
 }
 
 // LoadConfig is Load, but requires a configuration, whose warnings it reports.

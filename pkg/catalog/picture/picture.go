@@ -52,6 +52,8 @@ type Options struct {
 	Channels []string
 	// All draws bundles that several channels share in each of them, and not only in the first.
 	All bool
+	// FoldPruned draws pruned bundles in a row as one node.
+	FoldPruned bool
 }
 
 // Draw returns a drawing of a package. A channel that the package does not have is an error with
@@ -71,6 +73,9 @@ func Draw(p *catalog.Package, o Options) (diagram.Drawing, error) {
 		foldShared(charts)
 	}
 	for _, t := range charts {
+		if o.FoldPruned {
+			t.foldPruned()
+		}
 		d.Graphs = append(d.Graphs, t.graph)
 	}
 	d.Notes = s.notes(channels)

@@ -269,3 +269,29 @@ v1.0
 		t.Errorf("with marks: %s", got)
 	}
 }
+
+// TestFoldPruned checks that pruned bundles in a row share a node, and that heads, kept and installed ones have their own.
+func TestFoldPruned(t *testing.T) {
+	t.Parallel()
+	p := &catalog.Package{Name: "kite", DefaultChannel: "stable"}
+	all, some := &catalog.Channel{Name: "stable"}, &catalog.Channel{Name: "stable"}
+	for i := range 9 {
+		e := catalog.Entry{Name: fmt.Sprintf("kite.v1.%d.0", i)}
+		if i > 0 {
+			e.Replaces = fmt.Sprintf("kite.v1.%d.0", i-1)
+		}
+		all.Entries = append(all.Entries, e)
+		p.Bundles = append(p.Bundles, &catalog.Bundle{Name: e.Name, Version: semver.Version{Major: 1, Minor: uint64(i)}})
+		if i == 6 {
+			some.Entries = append(some.Entries, e)
+		}
+	}
+	p.Channels = []*catalog.Channel{all}
+	d := draw(t, p, picture.Options{Kept: &catalog.Package{Name: "kite", Channels: []*catalog.Channel{some}}, Installed: []graph.At{{Name: "kite.v1.3.0"}}, FoldPruned: true})
+	var got []string
+	for _, n := range d.Graphs[0].Nodes {
+		got = append(got, fmt.Sprint(n.Label, " ", len(n.Names)))
+	}
+	slices.Sort(got)
+	fail.Diff(t, []string{"1.3.0 0", "1.6.0 0", "1.7.0 0", "1.8.0 0", "2 bundles 2", "3 bundles 3"}, got)
+}

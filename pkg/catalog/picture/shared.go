@@ -61,7 +61,7 @@ func (t *chart) foldDrawn(earlier []*chart) {
 	}
 	maps.DeleteFunc(runOf, func(_ string, r *run) bool { return len(r.nodes) < 2 })
 	if len(runOf) > 0 {
-		t.replaceRuns(runOf)
+		t.replaceRuns(runOf, t.runNode)
 	}
 	maps.DeleteFunc(all, func(name string, _ ownNode) bool { return runOf[name] != nil })
 	t.own = all
@@ -86,8 +86,8 @@ func (t *chart) drawnIn(c *chart, mine ownNode) bool {
 }
 
 // replaceRuns replaces the nodes of runs, and removes absent names that lead only to such nodes: the
-// earlier channels draw them.
-func (t *chart) replaceRuns(runOf map[string]*run) {
+// earlier channels draw them, or they are pruned. node returns the node of a run.
+func (t *chart) replaceRuns(runOf map[string]*run, node func(*run) diagram.Node) {
 	leads := map[string]bool{} // absent nodes that lead to nodes that stay
 	for _, e := range t.graph.Edges {
 		if !e.Folded && runOf[e.To] == nil {
@@ -109,7 +109,7 @@ func (t *chart) replaceRuns(runOf map[string]*run) {
 		case r == nil:
 			nodes = append(nodes, n)
 		case r.nodes[0].ID == n.ID:
-			nodes = append(nodes, t.runNode(r))
+			nodes = append(nodes, node(r))
 		}
 	}
 	type key struct{ from, to, kind, label string }

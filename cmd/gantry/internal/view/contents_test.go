@@ -92,7 +92,7 @@ func TestPlanFits(t *testing.T) {
 	var out strings.Builder
 	kept := []plan.Bundle{{Name: b.Name, Version: b.Version, Reason: "head"}, {Name: "a", Version: "0.2.2", Reason: "continuity", For: b.Name}}
 	c := plan.Catalog{Packages: []plan.Package{{Name: b.Package, DefaultChannel: "stable", Channels: []plan.Channel{{Name: "3.11", Head: b.Name, Bundles: kept}, {Name: "stable", Head: b.Name, Bundles: kept[:1]}}}}}
-	writeKept(&out, c, map[string]partSize{b.Package: {images: 12, bytes: 1 << 31}}, 80)
+	writeKept(&out, c, map[string]plan.PartSize{b.Package: {Images: 12, Bytes: 1 << 31}}, 80)
 	fail.Diff(t, `  PACKAGE
       CHANNEL           VERSIONS                      IMAGES  SIZE
   rabbitmq-messaging-topology-operator

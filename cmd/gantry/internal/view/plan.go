@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opencontainers/go-digest"
-
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -42,7 +40,7 @@ func Plan(p *plan.Plan, destination string, toCopy *mirror.ToCopy, deltas *airga
 func writeCatalog(b *strings.Builder, p *plan.Plan, c plan.Catalog, width int) {
 	fmt.Fprintf(b, "Catalog %s\n", c.Name())
 	fmt.Fprintf(b, "  becomes %s:%s (%s, %s)\n\n", c.Repository, c.Tag, cmp.Or(textIf(c.Built, "rebuilt"), "unchanged"), Short(c.Digest))
-	writeKept(b, c, sizes(p, func(because plan.Reason) string {
+	writeKept(b, c, p.PartSizes(func(because plan.Reason) string {
 		if because.Catalog != c.Name() {
 			return ""
 		}
@@ -53,13 +51,13 @@ func writeCatalog(b *strings.Builder, p *plan.Plan, c plan.Catalog, width int) {
 }
 
 // writeKept writes the packages of a catalog as a table, with sizes unless sizes is nil.
-func writeKept(b *strings.Builder, c plan.Catalog, sizes map[string]partSize, width int) {
+func writeKept(b *strings.Builder, c plan.Catalog, sizes map[string]plan.PartSize, width int) {
 	head, known := "  PACKAGE\tCHANNEL\tHEAD\tVERSIONS\tBUNDLES\tKEPT FOR", sizes != nil
 	head += textIf(known, "\tIMAGES\tSIZE")
 	var rows []string
 	for _, pkg := range c.Packages {
 		s := sizes[pkg.Name]
-		name, size := pkg.Name, fmt.Sprintf("\t%d\t%s", s.images, progress.Bytes(s.bytes))
+		name, size := pkg.Name, fmt.Sprintf("\t%d\t%s", s.Images, progress.Bytes(s.Bytes))
 		for _, ch := range pkg.Channels {
 			channel := ch.Name
 			channel += textIf(ch.Name == pkg.DefaultChannel, " (default)")
@@ -108,51 +106,6 @@ func reasons(ch plan.Channel) string {
 		}
 	}
 	return strings.Join(order, ", ")
-}
-
-// A partSize is the size of a part of a plan: its images, and their content, counted once.
-type partSize struct {
-	images int
-	bytes  int64
-}
-
-// sizes returns the size of each part of a plan, such as a package or a release. of returns the part
-// that a reason belongs to, or "". Parts share content, so the sum may exceed the total. The result is
-// nil if the plan's content is unknown.
-func sizes(p *plan.Plan, of func(plan.Reason) string) map[string]partSize {
-	contents, err := p.Contents()
-	if err != nil {
-		return nil
-	}
-	seen := map[string]map[digest.Digest]bool{}
-	sizes := map[string]partSize{}
-	var counted []string // the parts of an image
-	for _, img := range p.Images {
-		counted = counted[:0]
-		for _, because := range img.Reasons {
-			name := of(because)
-			if name == "" || slices.Contains(counted, name) {
-				continue
-			}
-			counted = append(counted, name)
-			s := sizes[name]
-			s.images++
-			if seen[name] == nil {
-				seen[name] = map[digest.Digest]bool{}
-			}
-			add := func(d digest.Digest, n int64) {
-				if !seen[name][d] {
-					seen[name][d] = true
-					s.bytes += n
-				}
-			}
-			_ = contents.Walk(img.Digest, // a plan that was read has all manifests
-				func(m *plan.Manifest) error { add(m.Digest, m.Size); return nil },
-				func(blob plan.Blob) error { add(blob.Digest, blob.Size); return nil })
-			sizes[name] = s
-		}
-	}
-	return sizes
 }
 
 func additional(p *plan.Plan) []string {

@@ -36,7 +36,7 @@ func writeReleases(b *strings.Builder, p *plan.Plan, width int) {
 		return
 	}
 	b.WriteString("Platform releases\n")
-	sizes := sizes(p, releaseOf)
+	sizes := p.PartSizes(releaseOf)
 	var rows []string
 	unverified := 0
 	for _, r := range p.Releases {
@@ -45,7 +45,7 @@ func writeReleases(b *strings.Builder, p *plan.Plan, width int) {
 			signed = NotVerified
 			unverified++
 		}
-		rows = append(rows, fmt.Sprintf("  %s\t%s\t%s", r.Name(), releaseReasons(r), signed)+textIf(sizes != nil, "\t%d\t%s", s.images, progress.Bytes(s.bytes)))
+		rows = append(rows, fmt.Sprintf("  %s\t%s\t%s", r.Name(), releaseReasons(r), signed)+textIf(sizes != nil, "\t%d\t%s", s.Images, progress.Bytes(s.Bytes)))
 	}
 	head := "  RELEASE\tTAKEN FOR\tSIGNED" + textIf(sizes != nil, "\tIMAGES\tSIZE")
 	b.WriteString(tabulate(width, head, rows[:min(len(rows), maxListed)], "TAKEN FOR", "IMAGES"))

@@ -1,0 +1,56 @@
+package page
+
+import (
+	"bufio"
+	"fmt"
+	"html"
+	"strings"
+	"unicode"
+
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
+)
+
+// A builder writes HTML. All texts and values of attributes are escaped, and names of elements and attributes are constants
+// of this package. html/template would do that, too, and make the program 4 MB larger: it finds methods by name.
+type builder struct{ *bufio.Writer }
+
+// open begins an element. attributes are names and values in turn; those without a value are left out.
+func (b builder) open(element string, attributes ...string) {
+	fmt.Fprintf(b, "<%s", element)
+	for i := 0; i+1 < len(attributes); i += 2 {
+		if attributes[i+1] != "" {
+			fmt.Fprintf(b, ` %s="%s"`, attributes[i], clean(attributes[i+1]))
+		}
+	}
+	b.WriteByte('>')
+}
+
+// end ends elements, the innermost first.
+func (b builder) end(elements ...string) {
+	for _, e := range elements {
+		fmt.Fprintf(b, "</%s>", e)
+	}
+	b.WriteByte('\n')
+}
+
+// element writes an element with a text; nothing without a text.
+func (b builder) element(element, text string, attributes ...string) {
+	if text == "" {
+		return
+	}
+	b.open(element, attributes...)
+	fmt.Fprintf(b, "%s</%s>", clean(text), element)
+}
+
+// text writes a text.
+func (b builder) text(s string) { b.WriteString(clean(s)) }
+
+// clean removes passwords from a text, and characters that are not for people, and escapes it.
+func clean(text string) string {
+	return html.EscapeString(strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, redact.Text(text)))
+}

@@ -1,0 +1,203 @@
+package planpage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/page"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/progress"
+)
+
+// Options are a plan, and what is known beside it.
+type Options struct {
+	Plan *plan.Plan
+	// Config and Source are the configuration; nil if it is unknown.
+	Config *imageset.Config
+	Source *page.Source
+	// Graphs are the update graphs of packages, by the name of the catalog and of the package.
+	Graphs map[string]map[string]diagram.Drawing
+	// Before is the plan before; nil if there is none. Compared says that there may be one.
+	Before   *plan.Outline
+	Compared bool
+	// Warnings are added to those of the plan.
+	Warnings []page.Message
+}
+
+// A builder makes the sections of a document.
+type builder struct {
+	Options
+	find  *finder
+	sizes map[string]plan.PartSize // by part
+	// rows is how many images are listed.
+	rows int
+}
+
+// The IDs of sections, for those that add to a document.
+const (
+	Attention  = "attention"
+	Changes    = "changes"
+	Sizes      = "sizes"
+	Operators  = "operators"
+	Required   = "dependencies"
+	Releases   = "releases"
+	Updates    = "updates"
+	Additional = "images"
+	Signatures = "signatures"
+)
+
+// New makes the document of a plan.
+func New(o Options) *page.Document {
+	b := &builder{Options: o, find: newFinder(o.Config)}
+	b.sizes = o.Plan.PartSizes(func(r plan.Reason) string { return partOf(r).key })
+	p := o.Plan
+	d := &page.Document{Kind: "Plan", Title: p.Name, Lead: b.lead(), Facts: b.facts(), Source: o.Source}
+	d.Sections = []page.Section{
+		b.attention(), b.changes(), b.sizeSection(), b.operators(), b.dependencies(), b.releases(), b.updates(), b.others(), b.signatures(),
+	}
+	return d
+}
+
+// lead says in a sentence what the plan mirrors.
+func (b *builder) lead() string {
+	p := b.Plan
+	var parts []string
+	add := func(n int, one, many string) {
+		if n > 0 {
+			parts = append(parts, env.Number(n, one, many))
+		}
+	}
+	packages := 0
+	for _, c := range p.Catalogs {
+		packages += len(c.Packages)
+	}
+	add(packages, "operator package", "operator packages")
+	add(len(p.Releases), "platform release", "platform releases")
+	add(len(p.Charts), "Helm chart", "Helm charts")
+	add(len(p.Files), "file", "files")
+	add(len(b.additional()), "additional image", "additional images")
+	switch n := len(parts); n {
+	case 0:
+		return "The plan mirrors nothing."
+	case 1:
+		return "Mirrors " + parts[0] + "."
+	default:
+		return "Mirrors " + strings.Join(parts[:n-1], ", ") + " and " + parts[n-1] + "."
+	}
+}
+
+func (b *builder) facts() []page.Fact {
+	p := b.Plan
+	facts := []page.Fact{
+		{Name: "Content", Value: progress.Bytes(p.Totals.Bytes), Note: "each blob counted once"},
+		{Name: "Images", Value: diagram.Count(p.Totals.Images), Note: fmt.Sprintf("%s manifests, %s blobs", diagram.Count(p.Totals.Manifests), diagram.Count(p.Totals.Blobs))},
+	}
+	if unsigned, all := p.Unsigned(); all > 0 {
+		facts = append(facts, page.Fact{Name: "Signed", Value: fmt.Sprintf("%s of %s", diagram.Count(all-unsigned), diagram.Count(all)), Note: "images that can have a signature"})
+	}
+	if n := len(p.Missing); n > 0 {
+		facts = append(facts, page.Fact{Name: "Missing", Value: diagram.Count(n), Note: "images unavailable at their sources"})
+	}
+	return facts
+}
+
+// attention are the messages that the reader should see first.
+func (b *builder) attention() page.Section {
+	p := b.Plan
+	s := page.Section{ID: Attention, Title: "To look at", Messages: slices.Clone(b.Warnings)}
+	for _, m := range p.Missing {
+		text := "Missing at the source: " + plan.SourceText(m.Source)
+		s.Messages = append(s.Messages, page.Message{Level: page.Error, Text: text, More: m.Message + "; required by " + requiredBy(m.Reasons), Line: b.line(m.Source, m.Reasons)})
+	}
+	for _, c := range p.Catalogs {
+		for _, x := range c.Excluded {
+			s.Messages = append(s.Messages, page.Message{Level: page.Warning, Text: fmt.Sprintf("Package %s of %s is left out, because images are unavailable", x.Package, c.Name()), More: strings.Join(x.Images, ", "), Line: b.find.inCatalog(&c, x.Package)})
+		}
+	}
+	for _, r := range p.Releases {
+		if r.Unverified {
+			s.Messages = append(s.Messages, page.Message{Level: page.Warning, Text: "The signature of release " + r.Name() + " was not verified", More: "clusters may refuse it"})
+		}
+	}
+	for _, x := range p.Blocked {
+		s.Messages = append(s.Messages, page.Message{Level: page.Note, Text: "Blocked by the configuration: " + x.Source, More: "catalogs still list it; required by " + requiredBy(x.Reasons), Line: b.find.blocked(x.Pattern)})
+	}
+	for _, note := range p.Notes {
+		m := page.Message{Level: page.Note, Text: note}
+		for _, c := range p.Catalogs {
+			if rest, ok := strings.CutPrefix(note, c.Name()+": "); ok {
+				m.Text, m.More = strings.ToUpper(rest[:1])+rest[1:], c.Name()
+			}
+		}
+		s.Messages = append(s.Messages, m)
+	}
+	rank := map[page.Level]int{page.Error: 0, page.Warning: 1, page.Note: 2}
+	slices.SortStableFunc(s.Messages, func(x, y page.Message) int { return rank[x.Level] - rank[y.Level] })
+	return s
+}
+
+// requiredBy names what needs an image.
+func requiredBy(all []plan.Reason) string {
+	var who []string
+	for _, r := range all {
+		name := r.Bundle
+		switch {
+		case r.Release != "":
+			name = "release " + r.Release
+		case r.Chart != "":
+			name = "chart " + r.Chart
+		case name == "":
+			name = "mirror." + r.List
+		}
+		if !slices.Contains(who, name) {
+			who = append(who, name)
+		}
+	}
+	return diagram.Few(who, 3)
+}
+
+// line returns the line that asked for an image.
+func (b *builder) line(source string, all []plan.Reason) int {
+	for _, r := range all {
+		if line := b.lineOf(source, r); line > 0 {
+			return line
+		}
+	}
+	return 0
+}
+
+func (b *builder) lineOf(source string, r plan.Reason) int {
+	p := b.Plan
+	switch {
+	case r.Release != "":
+		for i := range p.Releases {
+			if p.Releases[i].Name() == r.Release {
+				return first(b.find.release(&p.Releases[i]))
+			}
+		}
+	case r.Chart != "":
+		for i := range p.Charts {
+			if p.Charts[i].String() == r.Chart {
+				return b.find.chart(&p.Charts[i])
+			}
+		}
+	case r.Catalog != "":
+		for i := range p.Catalogs {
+			if p.Catalogs[i].Name() == r.Catalog {
+				return b.find.inCatalog(&p.Catalogs[i], r.Package)
+			}
+		}
+	}
+	return b.find.image(source)
+}
+
+func first(lines []int) int {
+	if len(lines) == 0 {
+		return 0
+	}
+	return lines[0]
+}
