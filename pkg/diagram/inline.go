@@ -26,8 +26,9 @@ func Inline(d Drawing) (string, error) {
 	for i, g := range graphs {
 		page.graph(g, i > 0)
 	}
-	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"drawing\" width=\"%s\" height=\"%s\" viewBox=\"0 0 %[1]s %[2]s\" role=\"img\" aria-label=\"%[3]s\">\n%s</svg>",
-		number(math.Ceil(page.width+2*pageMargin)), number(math.Ceil(page.y+pageMargin/2)), xmlText(d.Title+": "+d.summary(v)), body.String()), nil
+	width, height := number(math.Ceil(page.width+2*pageMargin)), number(math.Ceil(page.y+pageMargin/2))
+	return `<svg xmlns="http://www.w3.org/2000/svg" class="drawing" width="` + width + `" height="` + height + `" viewBox="0 0 ` + width + " " + height +
+		`" role="img" aria-label="` + xmlText(d.Title+": "+d.summary(v)) + "\">\n" + body.String() + "</svg>", nil
 }
 
 // The width of a drawing in a page, and the minimum of its graphs, for their titles and notes, in pixels.

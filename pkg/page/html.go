@@ -22,7 +22,7 @@ func (b builder) open(element string, attributes ...string) {
 			fmt.Fprintf(b, ` %s="%s"`, attributes[i], clean(attributes[i+1]))
 		}
 	}
-	b.WriteByte('>')
+	b.raw(">")
 }
 
 // end ends elements, the innermost first.
@@ -30,7 +30,7 @@ func (b builder) end(elements ...string) {
 	for _, e := range elements {
 		fmt.Fprintf(b, "</%s>", e)
 	}
-	b.WriteByte('\n')
+	b.raw("\n")
 }
 
 // element writes an element with a text; nothing without a text.
@@ -43,7 +43,10 @@ func (b builder) element(element, text string, attributes ...string) {
 }
 
 // text writes a text.
-func (b builder) text(s string) { b.WriteString(clean(s)) }
+func (b builder) text(s string) { b.raw(clean(s)) }
+
+// raw writes HTML. An error stays in the writer until it is flushed.
+func (b builder) raw(html string) { _, _ = b.WriteString(html) }
 
 // clean removes passwords from a text, and characters that are not for people, and escapes it.
 func clean(text string) string {

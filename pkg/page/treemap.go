@@ -109,7 +109,7 @@ func (b builder) treemap(m *Treemap) {
 		b.open("g", "class", t.color(), "data-link", t.Link)
 		b.element("title", t.Name+": "+t.Text)
 		b.open("rect", "x", number(t.x+gap/2), "y", number(t.y+gap/2), "width", number(max(0.5, t.w-gap)), "height", number(max(0.5, t.h-gap)), "rx", "3")
-		b.WriteString("</rect>")
+		b.raw("</rect>")
 		label := fit(t.Name, t.w, t.h, 26, nameWidth)
 		b.element("text", label, "class", "name", "x", number(t.x+padding), "y", number(t.y+20))
 		if label != "" && fit(t.Text, t.w, t.h, 44, textWidth) == t.Text {

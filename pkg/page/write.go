@@ -41,7 +41,7 @@ func Write(w io.Writer, d *Document) error {
 	}
 	b := builder{bufio.NewWriter(w)}
 	css := pageCSS + diagram.InlineStyle()
-	b.WriteString("<!DOCTYPE html>\n")
+	b.raw("<!DOCTYPE html>\n")
 	b.open("html", "lang", "en")
 	b.open("head")
 	b.open("meta", "charset", "utf-8")
@@ -50,7 +50,7 @@ func Write(w io.Writer, d *Document) error {
 	b.open("meta", "name", "color-scheme", "content", "light dark")
 	b.open("meta", "name", "referrer", "content", "no-referrer")
 	b.element("title", d.Kind+" "+d.Title)
-	b.WriteString("<style>" + css)
+	b.raw("<style>" + css)
 	b.end("style", "head")
 	b.open("body")
 	b.element("a", "Skip to the content", "class", "skip", "href", "#main")
@@ -68,7 +68,7 @@ func Write(w io.Writer, d *Document) error {
 	b.open("footer")
 	b.element("p", "Written by Gantry. The page needs no network.")
 	b.end("footer")
-	b.WriteString("<script>" + pageJS)
+	b.raw("<script>" + pageJS)
 	b.end("script", "body", "html")
 	return b.Flush()
 }
@@ -213,7 +213,7 @@ func (b builder) item(item *Item, drawings string) {
 	switch {
 	case drawings != "":
 		b.open("div", "class", "scroll", "tabindex", "0", "role", "group", "aria-label", "Update graph of "+item.Title)
-		b.WriteString(drawings) // diagram.Inline escapes all names
+		b.raw(drawings) // diagram.Inline escapes all names
 		b.end("div")
 	case len(item.Drawings) > 0:
 		b.element("p", "The update graph is too large for this page; gantry catalog graph draws it.", "class", "note")
@@ -281,7 +281,7 @@ func (b builder) cell(c *Cell) {
 
 func (b builder) tags(all []Tag) {
 	for _, t := range all {
-		b.WriteByte(' ')
+		b.raw(" ")
 		b.element("span", t.Text, "class", "tag "+string(t.Look))
 	}
 }
@@ -289,7 +289,7 @@ func (b builder) tags(all []Tag) {
 // lines writes links to lines of the source.
 func (b builder) lines(all ...int) {
 	for _, n := range all {
-		b.WriteByte(' ')
+		b.raw(" ")
 		b.element("a", fmt.Sprintf("line %d", n), "class", "line", "href", fmt.Sprintf("#L%d", n))
 	}
 }
