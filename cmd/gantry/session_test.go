@@ -14,11 +14,13 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
-// The size of a character and of a line of a drawn terminal, in pixels.
+// A drawn terminal: the size of a character and of a line in pixels, the first baseline below the title bar, and where
+// lines continue on the next.
 const (
-	charWidth  = 7.83
-	lineHeight = 18
-	terminalAt = 46 // the first baseline, below the title bar
+	charWidth       = 7.83
+	lineHeight      = 18
+	terminalAt      = 46
+	terminalColumns = 100
 )
 
 // TestSession draws the transcript testdata/script/session.txtar, which TestScripts runs, as a terminal, and compares it
@@ -52,8 +54,15 @@ func TestSession(t *testing.T) {
 
 // drawTerminal returns a text as an SVG that looks like a terminal. Lines that begin with "$ " are prompts.
 func drawTerminal(title, text string) string {
-	lines := strings.Split(text, "\n")
+	var lines []string
 	columns := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		for utf8.RuneCountInString(line) > terminalColumns {
+			at := strings.LastIndexByte(line[:terminalColumns], ' ')
+			lines, line = append(lines, line[:at]), "      "+line[at+1:]
+		}
+		lines = append(lines, line)
+	}
 	for _, line := range lines {
 		columns = max(columns, utf8.RuneCountInString(line))
 	}

@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
@@ -19,6 +21,7 @@ type Result struct {
 
 // AskedFor is a line of a configuration.
 type AskedFor struct {
+	// File is relative to the working directory if it is below that.
 	File string `json:"file"`
 	Line int    `json:"line"`
 	// Without is what only this line needs.
@@ -37,6 +40,11 @@ func (o *Options) configuration(p *plan.Plan, workspace string) (string, *images
 	c, err := imageset.Load(file)
 	if err != nil {
 		return "", nil
+	}
+	if dir, err := os.Getwd(); err == nil && filepath.IsAbs(file) {
+		if below, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(below) {
+			file = below
+		}
 	}
 	return file, c
 }
