@@ -5,7 +5,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/env"
-	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/plan/explain"
 )
 
@@ -24,6 +23,8 @@ func (a *app) explainCommand() *cobra.Command {
   release    the channels and update paths that need it; give its version
   component  the releases that have it; give its name
 
+and which lines of the configuration asked for it, with what would go without them.
+
 With -c, the configuration is planned first, and the plan is not saved. Without -c and
 --plan, the plan of the workspace is used.
 
@@ -41,7 +42,7 @@ With -c, the configuration is planned first, and the plan is not saved. Without 
 			if err != nil {
 				return err
 			}
-			return a.result(explanationDocument{1, e}, func() string { return view.Explanation(e) })
+			return a.result(explanationDocument{1, *e}, func() string { return view.Explanation(e) })
 		},
 	}
 	addSelection(c.Flags(), &o.Selection, pathsKept)
@@ -59,5 +60,5 @@ With -c, the configuration is planned first, and the plan is not saved. Without 
 // An explanationDocument is what gantry plan explain -o json prints.
 type explanationDocument struct {
 	Version int `json:"version"`
-	plan.Explanation
+	explain.Result
 }

@@ -7,15 +7,15 @@ import (
 )
 
 // A PartSize is the size of a part of a plan, such as a package or a release: its images, and their content, counted
-// once. Own is the content that no other part needs. Sizes are in bytes.
+// once. Own is the content, and OwnImages the number of images, that no other part needs. Sizes are in bytes.
 type PartSize struct {
-	Images     int
-	Bytes, Own int64
+	Images, OwnImages int
+	Bytes, Own        int64
 }
 
-// PartSizes returns the size of each part of the plan. of returns the part that a reason belongs to, or "". Parts share
+// PartSizes returns the size of each part of the plan. of returns the part that a reason of an image belongs to, or "". Parts share
 // content, so the sum of Bytes may exceed the total. The result is nil if the plan's content is unknown.
-func (p *Plan) PartSizes(of func(Reason) string) map[string]PartSize {
+func (p *Plan) PartSizes(of func(*Image, Reason) string) map[string]PartSize {
 	contents, err := p.Contents()
 	if err != nil {
 		return nil
@@ -30,7 +30,7 @@ func (p *Plan) PartSizes(of func(Reason) string) map[string]PartSize {
 	for i := range p.Images {
 		counted = counted[:0]
 		for _, because := range p.Images[i].Reasons {
-			if name := of(because); name != "" && !slices.Contains(counted, name) {
+			if name := of(&p.Images[i], because); name != "" && !slices.Contains(counted, name) {
 				counted = append(counted, name)
 			}
 		}
@@ -52,6 +52,9 @@ func (p *Plan) PartSizes(of func(Reason) string) map[string]PartSize {
 		for _, name := range counted {
 			s := sizes[name]
 			s.Images++
+			if len(counted) == 1 {
+				s.OwnImages++
+			}
 			sizes[name] = s
 		}
 		_ = contents.Walk(p.Images[i].Digest, // a plan that was read has all manifests

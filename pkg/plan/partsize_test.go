@@ -24,10 +24,10 @@ func TestPartSizes(t *testing.T) {
 			{Digest: of("two"), Reasons: []Reason{{List: "additionalImages"}}},
 		},
 	}
-	got := p.PartSizes(func(r Reason) string { return r.Package })
-	fail.Diff(t, map[string]PartSize{"kite": {1, 1110, 1010}, "gull": {1, 2101, 2001}}, got)
+	got := p.PartSizes(func(_ *Image, r Reason) string { return r.Package })
+	fail.Diff(t, map[string]PartSize{"kite": {1, 1, 1110, 1010}, "gull": {1, 1, 2101, 2001}}, got)
 	p.Blobs = append(p.Blobs, p.Blobs[0])
-	if got := p.PartSizes(func(r Reason) string { return r.Package }); got != nil {
+	if got := p.PartSizes(func(_ *Image, r Reason) string { return r.Package }); got != nil {
 		t.Errorf("sizes of a plan with a duplicate blob: %v", got)
 	}
 }

@@ -17,3 +17,8 @@ func (w *Workspace) Configuration(name string) (path string, err error) {
 func (w *Workspace) SaveConfiguration(name, path string) error {
 	return setInMap(w, configurations, damagedConfigurations, name, path)
 }
+
+// ReadConfiguration is Configuration without locking the workspace in dir, which need not exist.
+func ReadConfiguration(dir, name string) (path string, err error) {
+	return readIfExists(dir, func(w *Workspace) (string, error) { return w.Configuration(name) })
+}

@@ -32,20 +32,22 @@ type Options struct {
 }
 
 // Run returns why something is in a plan. It is an error of kind Input if the plan does not have it.
-func Run(ctx context.Context, o Options) (plan.Explanation, error) {
+func Run(ctx context.Context, o Options) (*Result, error) {
 	p, from, err := o.readPlan(ctx)
 	if err != nil {
-		return plan.Explanation{}, err
+		return nil, err
 	}
 	e := p.Explain(strings.TrimPrefix(o.Name, env.RegistryScheme))
 	if len(e.Images)+len(e.Bundles)+len(e.Releases)+len(e.Charts) > 0 {
 		reached, done := o.Env.OrDefault()
 		defer done()
-		addFeatures(reached, &e, p, env.WorkspaceDir(o.Workspace))
-		return e, nil
+		workspace := env.WorkspaceDir(o.Workspace)
+		addFeatures(reached, &e, p, workspace)
+		file, c := o.configuration(p, workspace)
+		return &Result{e, askedFor(p, &e, file, c)}, nil
 	}
 	hint := cmp.Or(suggest.Phrase(o.Name, namesOf(p)), "gantry plan lists its packages, and with --output json its images")
-	return e, env.InputHint(hint, "%s has no image, bundle, package, release, chart or file %q", from, o.Name)
+	return nil, env.InputHint(hint, "%s has no image, bundle, package, release, chart or file %q", from, o.Name)
 }
 
 // readPlan returns the plan and the name of the file that it is from.

@@ -119,8 +119,18 @@ func TestExplainConfig(t *testing.T) {
 	if _, err := planning.Make(t.Context(), planning.Options{Env: s.Env, Selection: selection.Selection{Config: s.Path("imageset.yaml")}, Workspace: s.Workspace()}); err != nil {
 		t.Fatal(err)
 	}
-	if saved, err := explain.Run(t.Context(), o); err != nil || len(saved.Bundles) != len(e.Bundles) {
-		t.Errorf("of the saved plan: %+v, %v", saved, err)
+	saved, err := explain.Run(t.Context(), o)
+	if err != nil || len(saved.Bundles) != len(e.Bundles) {
+		t.Fatalf("of the saved plan: %+v, %v", saved, err)
+	}
+	for _, x := range []*explain.Result{e, saved} {
+		if len(x.AskedFor) != 1 || x.AskedFor[0].File != s.Path("imageset.yaml") || x.AskedFor[0].Line != 7 || x.AskedFor[0].Without.Images != 5 || x.AskedFor[0].Without.Bytes == 0 {
+			t.Errorf("it is asked for by %+v", x.AskedFor)
+		}
+	}
+	fail.On(t, os.Remove(s.Path("imageset.yaml")))
+	if gone, err := explain.Run(t.Context(), o); err != nil || len(gone.Bundles) == 0 || gone.AskedFor != nil {
+		t.Errorf("without the file, the lines are %+v, %v", gone, err)
 	}
 }
 

@@ -44,9 +44,9 @@ func (b *builder) operators() page.Section {
 		for j := range c.Packages {
 			pkg := &c.Packages[j]
 			key := packageKey(c.Name(), pkg.Name)
-			size, line := b.sizes[key], b.find.inCatalog(c, pkg.Name)
+			size, line := b.sizes[key], b.find.InCatalog(c, pkg.Name)
 			head, bundles, why := summarize(pkg)
-			ask := asked(cmp.Or(needed[key], "the catalog"), line)
+			ask := askedBy(cmp.Or(needed[key], "the catalog"), line)
 			table.Rows = append(table.Rows, page.Row{Cells: []page.Cell{
 				{Text: pkg.Name, Link: packageID(i, j)}, {Text: pkg.DefaultChannel}, {Text: head}, Count(len(pkg.Channels)), Count(bundles), {Text: why}, Count(size.Images), Bytes(size.Bytes), ask,
 			}})
@@ -69,14 +69,14 @@ func (b *builder) leftOut() (tables []page.Table) {
 	for i := range b.Plan.Catalogs {
 		c := &b.Plan.Catalogs[i]
 		for _, y := range c.TooYoung {
-			young.Rows = append(young.Rows, page.Row{Cells: []page.Cell{{Text: y.Package}, {Text: y.Bundle}, {Text: y.Created}, asked("", b.find.inCatalog(c, y.Package))}})
+			young.Rows = append(young.Rows, page.Row{Cells: []page.Cell{{Text: y.Package}, {Text: y.Bundle}, {Text: y.Created}, askedBy("", b.find.InCatalog(c, y.Package))}})
 		}
 		for _, u := range c.Unlisted {
 			in := page.Tag{Text: "no", Look: page.Warn}
 			if planned[u.Image] {
 				in = page.Tag{Text: "yes", Look: page.Good}
 			}
-			unlisted.Rows = append(unlisted.Rows, page.Row{Cells: []page.Cell{{Text: u.Bundle}, {Text: u.Image, Code: true}, {Text: strings.Join(u.Found, "; ")}, {Tags: []page.Tag{in}}, asked("", b.find.inCatalog(c, u.Package))}})
+			unlisted.Rows = append(unlisted.Rows, page.Row{Cells: []page.Cell{{Text: u.Bundle}, {Text: u.Image, Code: true}, {Text: strings.Join(u.Found, "; ")}, {Tags: []page.Tag{in}}, askedBy("", b.find.InCatalog(c, u.Package))}})
 		}
 	}
 	for _, t := range []page.Table{young, unlisted} {
@@ -192,7 +192,7 @@ func (b *builder) dependencies() page.Section {
 			if at := slices.IndexFunc(c.Packages, func(p plan.Package) bool { return p.Name == r.Package }); at >= 0 {
 				id = packageID(i, at)
 			}
-			t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: r.Package, Link: id}, {Text: r.Channel}, {Text: r.Bundle}, {Text: r.For}, asked("--dependencies", b.find.catalog(c))}})
+			t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: r.Package, Link: id}, {Text: r.Channel}, {Text: r.Bundle}, {Text: r.For}, askedBy("--dependencies", b.find.Catalog(c))}})
 		}
 	}
 	if len(t.Rows) == 0 {

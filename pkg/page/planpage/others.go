@@ -32,8 +32,8 @@ func (b *builder) others() page.Section {
 	}
 	images := page.Table{Caption: "Additional images", Columns: Columns("Image", "Becomes", "Digest", "#Size", "Asked for by")}
 	for _, img := range b.additional() {
-		line := b.find.image(img.Source)
-		images.Rows = append(images.Rows, page.Row{Cells: []page.Cell{{Text: sourceName(img), Code: true}, {Text: strings.Join(img.Names(), ", "), Code: true}, {Text: short(img.Digest), Code: true}, Bytes(img.Size), asked("additionalImages", line)}})
+		line := b.find.Image(img.Source)
+		images.Rows = append(images.Rows, page.Row{Cells: []page.Cell{{Text: sourceName(img), Code: true}, {Text: strings.Join(img.Names(), ", "), Code: true}, {Text: short(img.Digest), Code: true}, Bytes(img.Size), askedBy("additionalImages", line)}})
 	}
 	add(images)
 	rules := page.Table{Caption: "Rules for tags", Columns: Columns("Repository", "Rule", "Created", "#Tags", "Asked for by")}
@@ -45,20 +45,20 @@ func (b *builder) others() page.Section {
 		if r.CreatedAfter != "" {
 			created = strings.TrimSpace(created + " on " + r.CreatedAfter + " or later")
 		}
-		rules.Rows = append(rules.Rows, page.Row{Cells: []page.Cell{{Text: r.Repository, Code: true}, {Text: r.Rule}, {Text: created}, Count(r.Selected), asked("additionalImages", b.find.image(r.Repository))}})
+		rules.Rows = append(rules.Rows, page.Row{Cells: []page.Cell{{Text: r.Repository, Code: true}, {Text: r.Rule}, {Text: created}, Count(r.Selected), askedBy("additionalImages", b.find.Image(r.Repository))}})
 	}
 	add(rules)
 	charts := page.Table{Caption: "Helm charts", Columns: Columns("Chart", "Version", "Origin", "#Images", "#Needs", "Asked for by")}
 	for i := range b.Plan.Charts {
 		c := &b.Plan.Charts[i]
 		size := b.sizes["chart "+c.String()]
-		charts.Rows = append(charts.Rows, page.Row{Cells: []page.Cell{{Text: c.Name}, {Text: c.Version}, {Text: c.Origin, Code: true}, Count(size.Images), Bytes(size.Bytes), asked("helm", b.find.chart(c))}})
+		charts.Rows = append(charts.Rows, page.Row{Cells: []page.Cell{{Text: c.Name}, {Text: c.Version}, {Text: c.Origin, Code: true}, Count(size.Images), Bytes(size.Bytes), askedBy("helm", b.find.Chart(c))}})
 	}
 	add(charts)
 	files := page.Table{Caption: "Files", Columns: Columns("File", "Origin", "#Size", "Asked for by")}
 	for i := range b.Plan.Files {
 		f := &b.Plan.Files[i]
-		files.Rows = append(files.Rows, page.Row{Cells: []page.Cell{{Text: f.Name, Code: true}, {Text: f.Origin, Code: true}, Bytes(f.Size), asked("files", b.find.file(f.Name))}})
+		files.Rows = append(files.Rows, page.Row{Cells: []page.Cell{{Text: f.Name, Code: true}, {Text: f.Origin, Code: true}, Bytes(f.Size), askedBy("files", b.find.File(f.Name))}})
 	}
 	add(files)
 	return s
@@ -96,7 +96,7 @@ func (b *builder) signatures() page.Section {
 		t.Caption += fmt.Sprintf(": the first %d of %d", listed, len(unsigned))
 	}
 	for _, img := range unsigned[:min(len(unsigned), listed)] {
-		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: sourceName(img), Code: true}, {Text: string(img.Kind)}, {Text: requiredBy(img.Reasons)}, asked("", b.line(img.Source, img.Reasons))}})
+		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: sourceName(img), Code: true}, {Text: string(img.Kind)}, {Text: requiredBy(img.Reasons)}, askedBy("", b.line(img.Source, img.Reasons))}})
 	}
 	if len(t.Rows) > 0 {
 		s.Tables = append(s.Tables, t)

@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/page"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/plan/asked"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
@@ -31,7 +32,7 @@ type Options struct {
 // A builder makes the sections of a document.
 type builder struct {
 	Options
-	find  *finder
+	find  *asked.Lines
 	sizes map[string]plan.PartSize // by part
 	// rows is how many images are listed.
 	rows int
@@ -52,8 +53,8 @@ const (
 
 // New makes the document of a plan.
 func New(o Options) *page.Document {
-	b := &builder{Options: o, find: newFinder(o.Config)}
-	b.sizes = o.Plan.PartSizes(func(r plan.Reason) string { return partOf(r).key })
+	b := &builder{Options: o, find: asked.New(o.Config)}
+	b.sizes = o.Plan.PartSizes(func(_ *plan.Image, r plan.Reason) string { return partOf(r).key })
 	p := o.Plan
 	d := &page.Document{Kind: "Plan", Title: p.Name, Lead: b.lead(), Facts: b.facts(), Source: o.Source}
 	d.Sections = []page.Section{
@@ -115,7 +116,7 @@ func (b *builder) attention() page.Section {
 	}
 	for _, c := range p.Catalogs {
 		for _, x := range c.Excluded {
-			s.Messages = append(s.Messages, page.Message{Level: page.Warning, Text: fmt.Sprintf("Package %s of %s is left out, because images are unavailable", x.Package, c.Name()), More: strings.Join(x.Images, ", "), Line: b.find.inCatalog(&c, x.Package)})
+			s.Messages = append(s.Messages, page.Message{Level: page.Warning, Text: fmt.Sprintf("Package %s of %s is left out, because images are unavailable", x.Package, c.Name()), More: strings.Join(x.Images, ", "), Line: b.find.InCatalog(&c, x.Package)})
 		}
 	}
 	for _, r := range p.Releases {
@@ -124,7 +125,7 @@ func (b *builder) attention() page.Section {
 		}
 	}
 	for _, x := range p.Blocked {
-		s.Messages = append(s.Messages, page.Message{Level: page.Note, Text: "Blocked by the configuration: " + x.Source, More: "catalogs still list it; required by " + requiredBy(x.Reasons), Line: b.find.blocked(x.Pattern)})
+		s.Messages = append(s.Messages, page.Message{Level: page.Note, Text: "Blocked by the configuration: " + x.Source, More: "catalogs still list it; required by " + requiredBy(x.Reasons), Line: b.find.Blocked(x.Pattern)})
 	}
 	for _, note := range p.Notes {
 		m := page.Message{Level: page.Note, Text: note}
@@ -160,44 +161,12 @@ func requiredBy(all []plan.Reason) string {
 	return diagram.Few(who, 3)
 }
 
-// line returns the line that asked for an image.
+// line returns the first line that asked for an image.
 func (b *builder) line(source string, all []plan.Reason) int {
 	for _, r := range all {
-		if line := b.lineOf(source, r); line > 0 {
-			return line
+		if lines := b.find.Of(b.Plan, source, r); len(lines) > 0 {
+			return lines[0]
 		}
 	}
 	return 0
-}
-
-func (b *builder) lineOf(source string, r plan.Reason) int {
-	p := b.Plan
-	switch {
-	case r.Release != "":
-		for i := range p.Releases {
-			if p.Releases[i].Name() == r.Release {
-				return first(b.find.release(&p.Releases[i]))
-			}
-		}
-	case r.Chart != "":
-		for i := range p.Charts {
-			if p.Charts[i].String() == r.Chart {
-				return b.find.chart(&p.Charts[i])
-			}
-		}
-	case r.Catalog != "":
-		for i := range p.Catalogs {
-			if p.Catalogs[i].Name() == r.Catalog {
-				return b.find.inCatalog(&p.Catalogs[i], r.Package)
-			}
-		}
-	}
-	return b.find.image(source)
-}
-
-func first(lines []int) int {
-	if len(lines) == 0 {
-		return 0
-	}
-	return lines[0]
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/page"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/plan/asked"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
@@ -25,7 +26,7 @@ func (b *builder) releases() page.Section {
 	t := page.Table{Caption: "Releases", Columns: Columns("Release", "Selected for", "Signature", "#Images", "#Needs", "Asked for by")}
 	for i := range b.Plan.Releases {
 		r := &b.Plan.Releases[i]
-		key, lines := "release "+r.Name(), b.find.release(r)
+		key, lines := "release "+r.Name(), b.find.Release(r)
 		signed := page.Cell{Tags: []page.Tag{{Text: "verified", Look: page.Good}}}
 		if r.Unverified {
 			signed.Tags[0] = page.Tag{Text: "not verified", Look: page.Warn}
@@ -35,7 +36,7 @@ func (b *builder) releases() page.Section {
 			why = append(why, strings.TrimPrefix(x.Channel+": "+x.Reason, ": "))
 		}
 		size := b.sizes[key]
-		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: r.Name(), Link: releaseID(i), Note: r.URL}, {Text: strings.Join(why, "; ")}, signed, Count(size.Images), Bytes(size.Bytes), asked("the plan", lines...)}})
+		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: r.Name(), Link: releaseID(i), Note: r.URL}, {Text: strings.Join(why, "; ")}, signed, Count(size.Images), Bytes(size.Bytes), askedBy("the plan", lines...)}})
 		item := page.Item{ID: releaseID(i), Title: r.Name(), Note: fmt.Sprintf("%s, %s", env.Number(size.Images, "image", "images"), progress.Bytes(size.Bytes)), Lines: lines}
 		item.Tables = append(item.Tables, b.imageTable("Images of release "+r.Name(), images[key], func(why plan.Reason) string {
 			if why.Release != r.Name() {
@@ -64,7 +65,7 @@ func (b *builder) updates() page.Section {
 	var known []string
 	for i := range b.Plan.Updates {
 		u := &b.Plan.Updates[i]
-		item := page.Item{ID: fmt.Sprintf("update-%d", i+1), Title: fmt.Sprintf("%s to %s", u.From, u.To), Note: fmt.Sprintf("%s, channel %s, %s", env.Number(len(u.Hops), "update", "updates"), u.Channel, u.Arch), Lines: appendLine(nil, b.find.channel(u))}
+		item := page.Item{ID: fmt.Sprintf("update-%d", i+1), Title: fmt.Sprintf("%s to %s", u.From, u.To), Note: fmt.Sprintf("%s, channel %s, %s", env.Number(len(u.Hops), "update", "updates"), u.Channel, u.Arch), Lines: asked.Append(nil, b.find.Channel(u))}
 		t := page.Table{Caption: "Updates in order", Columns: Columns("From", "To", "Risks", "To acknowledge", "Blocked by")}
 		for _, h := range u.Hops {
 			row := page.Row{Cells: []page.Cell{{Text: h.From}, {Text: h.To}, {}, {}, {}}}

@@ -9,7 +9,7 @@ import (
 
 // Summary returns tables with the packages, releases, charts and files of a plan, for pages about several plans.
 func Summary(p *plan.Plan) (tables []page.Table) {
-	sizes := p.PartSizes(func(r plan.Reason) string { return partOf(r).key })
+	sizes := p.PartSizes(func(_ *plan.Image, r plan.Reason) string { return partOf(r).key })
 	packages := page.Table{Caption: "Packages", Columns: Columns("Package", "Catalog", "Head", "#Bundles", "Kept for", "#Images", "#Needs")}
 	for i := range p.Catalogs {
 		c := &p.Catalogs[i]

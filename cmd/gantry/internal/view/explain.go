@@ -6,10 +6,11 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/plan/explain"
 )
 
-// Explanation returns an Explanation as text.
-func Explanation(e plan.Explanation) string {
+// Explanation returns why something is in a plan as text.
+func Explanation(e *explain.Result) string {
 	var b strings.Builder
 	for _, x := range e.Bundles {
 		fmt.Fprintf(&b, "%s of package %s, catalog %s\n", x.Name, x.Package, x.Catalog)
@@ -28,6 +29,13 @@ func Explanation(e plan.Explanation) string {
 	writeExplainedCharts(&b, e.Charts)
 	for _, x := range e.Images {
 		writeExplainedImage(&b, x)
+	}
+	for _, a := range e.AskedFor {
+		without := "nothing would go, since other lines need all of it"
+		if a.Without.Images > 0 {
+			without = fmt.Sprintf("%s and %s would go", Number(a.Without.Images, "image", "images"), progress.Bytes(a.Without.Bytes))
+		}
+		fmt.Fprintf(&b, "asked for by %s:%d; without that line, %s\n", OneLine(a.File), a.Line, without)
 	}
 	return b.String()
 }

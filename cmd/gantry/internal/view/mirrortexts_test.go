@@ -6,7 +6,6 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/mirror/report"
 	"github.com/gantry-mirror/gantry/mirror/verify"
-	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 )
@@ -203,10 +202,11 @@ c.yaml: it is empty
 
 // TestExplanationTexts checks the text of why something is in a plan.
 func TestExplanationTexts(t *testing.T) {
-	explained := as(func(e *plan.Explanation) string { return Explanation(*e) })
+	explained := as(Explanation)
 	checkRendered(t, []rendered{
 		{"a bundle and a release", `{"bundles": [{"name": "kite.v1", "package": "kite", "catalog": "quay.io/i:v1", "featuresUnknown": true, "channels": [{"channel": "stable", "reason": "head"}, {"channel": "beta", "reason": "path", "for": "kite.v2"}]}],
-			"releases": [{"name": "4.20.1-x86_64", "erratum": "https://example.com/1", "reasons": [{"reason": "release"}, {"channel": "fast-4.20", "reason": "head"}], "updates": [{"from": "4.19.1", "to": "4.20.1", "channel": "fast-4.20"}]}]}`, explained, `kite.v1 of package kite, catalog quay.io/i:v1
+			"releases": [{"name": "4.20.1-x86_64", "erratum": "https://example.com/1", "reasons": [{"reason": "release"}, {"channel": "fast-4.20", "reason": "head"}], "updates": [{"from": "4.19.1", "to": "4.20.1", "channel": "fast-4.20"}]}],
+			"askedFor": [{"file": "a.yaml", "line": 7, "without": {"images": 2, "bytes": 2048}}, {"file": "a.yaml", "line": 9, "without": {"images": 0, "bytes": 0}}]}`, explained, `kite.v1 of package kite, catalog quay.io/i:v1
   its features are unknown: the catalog is not in the cache; gantry plan explain -c FILE reads it
   channel stable: head
   channel beta: path, for kite.v2
@@ -215,6 +215,8 @@ release 4.20.1-x86_64
   named by the configuration
   channel fast-4.20: head
   on the update path from 4.19.1 to 4.20.1 in channel fast-4.20
+asked for by a.yaml:7; without that line, 2 images and 2.0 KiB would go
+asked for by a.yaml:9; without that line, nothing would go, since other lines need all of it
 `},
 		{"an image", `{"images": [{"source": "quay.io/a/b:v1", "digest": "sha256:aa", "repository": "a/b", "tags": ["v1", "v2"], "size": 2048, "rewrittenFrom": "sha256:bb", "signatures": 2, "signers": [{"name": "ops", "type": "key"}],
 				"lists": ["additionalImages"], "rules": ["newest 2"], "bundles": [{"name": "kite.v1", "package": "kite", "catalog": "quay.io/i:v1", "as": ["operand"], "channels": [{"channel": "stable", "reason": "head"}]}],

@@ -40,7 +40,7 @@ func Plan(p *plan.Plan, destination string, toCopy *mirror.ToCopy, deltas *airga
 func writeCatalog(b *strings.Builder, p *plan.Plan, c plan.Catalog, width int) {
 	fmt.Fprintf(b, "Catalog %s\n", c.Name())
 	fmt.Fprintf(b, "  becomes %s:%s (%s, %s)\n\n", c.Repository, c.Tag, cmp.Or(textIf(c.Built, "rebuilt"), "unchanged"), Short(c.Digest))
-	writeKept(b, c, p.PartSizes(func(because plan.Reason) string {
+	writeKept(b, c, p.PartSizes(func(_ *plan.Image, because plan.Reason) string {
 		if because.Catalog != c.Name() {
 			return ""
 		}

@@ -29,7 +29,7 @@ func writePlatform(b *strings.Builder, p *plan.Plan, width int) {
 }
 
 // releaseOf returns the release that a reason belongs to, for sizes.
-func releaseOf(b plan.Reason) string { return b.Release }
+func releaseOf(_ *plan.Image, b plan.Reason) string { return b.Release }
 
 func writeReleases(b *strings.Builder, p *plan.Plan, width int) {
 	if len(p.Releases) == 0 {
