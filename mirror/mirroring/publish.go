@@ -21,6 +21,7 @@ import (
 // publish writes what clusters apply, and records the image set in the registry.
 func (r *openedRun) publish(ctx context.Context, a *admittedRun) error {
 	p, result := a.plan, a.result
+	result.NotesKnown = r.recorded.again
 	result.Plan, result.Notes, result.Blocked, result.Withheld = p, p.Notes, len(p.Blocked), site.NamesMissing(p)
 	result.SmallerIndexes, result.Converted = planning.SmallerIndexes(p), planning.ConvertedImages(p)
 	if err := planning.FindClusters(ctx, r.session, r.to, p, a.made); err != nil {

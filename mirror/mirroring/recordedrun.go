@@ -32,6 +32,10 @@ type recordedRun struct {
 	state.Run
 	dir   string // of the workspace, absolute
 	other string // the workspace that was used for the destination before, if not this one
+	// finished has the plans of the last runs to the destination that ended, by image set, and again says that this run
+	// has the plan of the last one.
+	finished map[string]digest.Digest
+	again    bool
 }
 
 // beginRun records that a run began. A dry run is not recorded.
@@ -49,6 +53,7 @@ func beginRun(s *workspace.Session, o *Options, t site.Destination, have *archiv
 	if dir, err := filepath.Abs(env.WorkspaceDir(o.Workspace)); err == nil && !o.sharded() {
 		r.dir, r.other = dir, otherWorkspace(s, dir, &r.Run)
 	}
+	r.finished = s.FinishedPlans(r.Destination)
 	r.save(o.writesNothing())
 	if o.recorded != nil {
 		*o.recorded = true
@@ -82,6 +87,7 @@ func hasRun(workspace, destination, name string) bool {
 func (r *recordedRun) planned(name string, sum digest.Digest, dry bool) {
 	e := r.session.Env
 	r.Name, r.Plan = name, sum
+	r.again = sum != "" && r.finished[name] == sum
 	if r.other != "" && hasRun(r.other, r.Destination, name) {
 		e.Warnf("the workspace %s was not used for %s before; the last run used %s, which has the history and the cluster resources of earlier runs; set Options.Workspace to %s to continue with it",
 			r.dir, r.Destination, r.other, r.other)

@@ -49,6 +49,8 @@ type Result struct {
 	// Notes are those of the plan. Blocked is how many images mirror.blockedImages removed from it.
 	Notes   []string `json:"notes,omitempty"`
 	Blocked int      `json:"blocked,omitempty"`
+	// NotesKnown reports that the last run to the destination had the same plan, so that its notes are not new.
+	NotesKnown bool `json:"notesKnown,omitempty"`
 	// SmallerIndexes are the images whose index was rewritten, or was requested to be.
 	SmallerIndexes []planning.SmallerIndex `json:"smallerIndexes,omitempty"`
 	// Converted are the images that were converted to other media types.

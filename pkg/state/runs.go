@@ -111,6 +111,19 @@ func Runs(dir string) (runs []Run, err error) {
 	return runs, err
 }
 
+// FinishedPlans returns the plans of the last runs to a destination that were complete or partial, by image set. It is
+// empty if the list of runs cannot be read.
+func (w *Workspace) FinishedPlans(destination string) map[string]digest.Digest {
+	runs, _ := w.readRuns() // as documented
+	plans := map[string]digest.Digest{}
+	for _, r := range runs {
+		if r.Destination == destination && !r.Repair && (r.Result == RunComplete || r.Result == RunPartial) {
+			plans[r.Name] = r.Plan
+		}
+	}
+	return plans
+}
+
 func (w *Workspace) readRuns() (runs []Run, err error) {
 	_, err = w.readJSON(runsFile, &runs)
 	return runs, err

@@ -29,7 +29,7 @@ func Mirrored(r *mirroring.Result, notesAt string, pullFlags []string) string {
 	writeIf(&b, len(r.Converted) > 0, "%s converted to other media types and other digests than at their sources; their signatures are left out.\n", Number(len(r.Converted), "image is", "images are"))
 	b.WriteString(VerifiedSignatures(r.Verified))
 	b.WriteString(Gate(r.Gate))
-	writeIf(&b, len(r.Notes) > 0 && notesAt != "", "%s about the plan: %s.\n", Number(len(r.Notes), "note", "notes"), notesAt)
+	writeIf(&b, len(r.Notes) > 0 && notesAt != "" && !r.NotesKnown, "%s about the plan: %s.\n", Number(len(r.Notes), "note", "notes"), notesAt)
 	if !r.Report.Unfinished {
 		writeResources(&b, r.Resources)
 	}
