@@ -32,10 +32,10 @@ IMAGE_PUSH ?=
 comma := ,
 empty :=
 list = $(subst $(comma), ,$(1))
-# The time of all files of an image or a release: that of the commit.
+# The time of all files of an image or a release is the commit's.
 EPOCH = SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null)}
 
-# Build the programs for a list of platforms. Those of a release do not record tags, of which another clone may have others.
+# Build the programs for a list of platforms. Those of a release do not record tags, since another clone may have others.
 define programs
 @set -e; for platform in $(call list,$(1)); do \
 	out=$(CURDIR)/$(BIN)/programs/$$(echo $$platform | tr / -)/; export GOOS=$${platform%/*} GOARCH=$${platform#*/}; mkdir -p $$out; \

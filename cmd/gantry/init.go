@@ -187,15 +187,19 @@ func (a *app) ask(ctx context.Context, o *starting.Options, q starting.Question,
 }
 
 // readLine reads a line until the context ends.
-func readLine(ctx context.Context, in *bufio.Reader) (line string, err error) {
-	read := make(chan struct{})
+func readLine(ctx context.Context, in *bufio.Reader) (string, error) {
+	type answer struct {
+		line string
+		err  error
+	}
+	read := make(chan answer, 1) // after the end of the context, the answer is left there
 	go func() {
-		defer close(read)
-		line, err = in.ReadString('\n')
+		line, err := in.ReadString('\n')
+		read <- answer{line, err}
 	}()
 	select {
-	case <-read:
-		return line, err
+	case a := <-read:
+		return a.line, a.err
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}

@@ -122,7 +122,7 @@ gantry completion SHELL prints completions for bash, zsh, fish and powershell.
 
 const completionVerb = "completion"
 
-// checkShell makes an unknown shell an error, of which cobra prints the help.
+// checkShell makes an unknown shell an error; cobra would print the help.
 func checkShell(root *cobra.Command) {
 	root.InitDefaultCompletionCmd(completionVerb)
 	for _, c := range root.Commands() {

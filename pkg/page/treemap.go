@@ -15,7 +15,7 @@ type Treemap struct {
 	// Caption says what the areas are.
 	Caption string
 	Tiles   []Tile
-	// Groups are the names of the colors of tiles, of which there are at most 6.
+	// Groups are the names of the colors of tiles, at most 6.
 	Groups []string
 }
 

@@ -72,7 +72,8 @@ func OpenDestination(e *env.Env, destination string, opts DestinationOptions) (D
 	if err != nil {
 		return nil, err
 	}
-	if scheme, dir, ok := strings.Cut(destination, "://"); ok && scheme != "docker" {
+	if dir, ok := strings.CutPrefix(destination, env.ArchiveScheme); ok || strings.HasPrefix(destination, env.LayoutScheme) {
+		dir = strings.TrimPrefix(dir, env.LayoutScheme)
 		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 			return nil, env.InputHint("name a folder", "%s is no folder", redact.Address(destination))
 		}

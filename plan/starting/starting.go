@@ -31,7 +31,7 @@ type Options struct {
 	Images    []string
 	// Unread means that catalogs are not read: names are not checked, and default channels are not named.
 	Unread bool
-	// Name is the name that the file will have, and Schema that of the file with its JSON Schema, both for comments.
+	// Name is the name that the file will have, and Schema the name of the file with its JSON Schema, both for comments.
 	Name, Schema string
 }
 

@@ -33,7 +33,7 @@ async function open(file, scheme, script = true) {
   page.on("request", r => { if (r.url().split("#")[0] !== url && !r.url().startsWith("data:")) problems.push(`${file}: requests ${r.url()}`); });
   page.on("console", m => { if (m.type() === "error") problems.push(`${file}: ${m.text()}`); });
   page.on("pageerror", e => problems.push(`${file}: ${e.message}`));
-  // The processor time of the page: that of the clock depends on what else the machine does.
+  // The processor time of the page: the time of the clock depends on what else the machine does.
   const client = await page.createCDPSession();
   await client.send("Performance.setTimeDomain", { timeDomain: "threadTicks" });
   await client.send("Performance.enable");

@@ -52,7 +52,7 @@ func (s *sampler) image(source string, kind plan.ImageKind, size int64, reasons 
 	return m.Digest
 }
 
-// operator adds a package with one or two channels of which the head is kept, and what a cluster has installed.
+// operator adds a package with one or two channels that keep their head, and what a cluster has installed.
 func (s *sampler) operator(i int) plan.Package {
 	name := words[i%len(words)] + "-operator"
 	if i >= len(words) {
