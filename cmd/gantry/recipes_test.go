@@ -80,7 +80,9 @@ func recipeSteps(t *testing.T, page string) (steps []recipeStep) {
 		language, text, _ := strings.Cut(part, "\n")
 		if language == "sh" {
 			for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
-				steps = append(steps, recipeStep{side: side, text: strings.TrimSpace(line)})
+				if line = strings.TrimSpace(line); line != "" {
+					steps = append(steps, recipeStep{side: side, text: line})
+				}
 			}
 			continue
 		}
@@ -198,7 +200,7 @@ func (r *recipe) checkInputs(line string, args []string) {
 		name, value, _ := strings.Cut(arg, "=")
 		if slices.Contains([]string{"-f", "-k", "--patch-file", "build", "add"}, arg) && i+1 < len(args) {
 			value = args[len(args)-1]
-		} else if name != "--path" && name != "--source" {
+		} else if name != "--path" && name != "--source" && name != "--from-file" {
 			continue
 		}
 		if value != "-" && !r.exists(value) {
