@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +32,9 @@ func TestRecipes(t *testing.T) {
 		fail.On(t, err)
 		name := strings.TrimSuffix(filepath.Base(page), ".md")
 		t.Run(name, func(t *testing.T) { // not in parallel: each has the working directory
+			if name != "README" && (!strings.Contains(string(text), "ImageSetConfiguration") || !strings.Contains(string(text), "\nNext: ")) {
+				t.Error("the page has no configuration, or does not say what comes next")
+			}
 			r := sources.begin(t)
 			for _, s := range recipeSteps(t, string(text)) {
 				if s.side != r.side {
@@ -193,9 +198,12 @@ func (r *recipe) run(line string) bool {
 // recipePath is a folder or file that readers have outside of the working directory.
 var recipePath = regexp.MustCompile(`/(media|etc|srv)/.*`)
 
-// checkInputs checks that the files and folders exist that a command for a cluster reads.
+// checkInputs checks that the files and folders exist that a command for a cluster reads, and the objects that it lists.
 func (r *recipe) checkInputs(line string, args []string) {
 	r.t.Helper()
+	if args[0] == "get" && slices.Contains([]string{"oc", "kubectl"}, strings.Fields(line)[0]) {
+		r.checkObjects(line, strings.Split(args[1], ","))
+	}
 	for i, arg := range args {
 		name, value, _ := strings.Cut(arg, "=")
 		if slices.Contains([]string{"-f", "-k", "--patch-file", "build", "add"}, arg) && i+1 < len(args) {
@@ -211,3 +219,33 @@ func (r *recipe) checkInputs(line string, args []string) {
 		}
 	}
 }
+
+// others are kinds of objects that Gantry does not write.
+var others = []string{"machineconfigpools", "policies"}
+
+// checkObjects checks that a side has files with objects of these kinds, which clusters have after the recipe.
+func (r *recipe) checkObjects(line string, kinds []string) {
+	r.t.Helper()
+	have := map[string]bool{}
+	fail.On(r.t, filepath.WalkDir(r.at(""), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(name) != ".yaml" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		for _, m := range objectKind.FindAllStringSubmatch(string(text), -1) {
+			kind := strings.ToLower(m[1])
+			if stem, ok := strings.CutSuffix(kind, "y"); ok {
+				kind = stem + "ie"
+			}
+			have[kind+"s"] = true
+		}
+		return err
+	}))
+	for _, kind := range kinds {
+		if !have[kind] && !slices.Contains(others, kind) {
+			r.t.Errorf("%s: no file has one of the %s; there are %v", line, kind, slices.Sorted(maps.Keys(have)))
+		}
+	}
+}
+
+var objectKind = regexp.MustCompile(`(?m)^kind: (\w+)$`)
