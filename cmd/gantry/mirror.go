@@ -264,7 +264,7 @@ func (a *app) showMirrored(f *mirrorFlags, result *mirroring.Result, err error) 
 	case o.ResourcesOnly:
 		return a.result(result, func() string { return view.ResourcesOnly(result) })
 	case o.DryRun:
-		return a.showPlan(&shownPlan{1, result.Plan, result.PlanDigest, o.Destination, result.ToCopy, result.PlannedDeltas, result.Resources, result.Replaced, result.Warnings, result.Verified, result.UnsignedImages, result.Gate, nil})
+		return a.showPlan(&shownPlan{1, result.Plan, result.PlanDigest, o.Destination, result.ToCopy, result.PlannedDeltas, result.Resources, result.Replaced, result.Warnings, result.Verified, result.UnsignedImages, result.Gate, nil, result.Plan.Notes})
 	case err == nil || errors.As(err, &partial) || pruned:
 		return a.showResult(result, notesAt(o), f.pullFlags())
 	}
@@ -276,7 +276,7 @@ func (a *app) showMirrored(f *mirrorFlags, result *mirroring.Result, err error) 
 func notesAt(o *mirroring.Options) string {
 	switch {
 	case o.Config != "" && len(o.From) == 0:
-		command := "gantry plan -c " + view.ShellWord(o.Config)
+		command := "gantry plan -v -c " + view.ShellWord(o.Config)
 		if o.DestFormat != "" {
 			command += " --dest-format " + view.ShellWord(o.DestFormat)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -122,7 +123,7 @@ func (a *app) plan(ctx context.Context, f *planFlags, destination string) error 
 		return err
 	}
 	o.Env, o.Destination = a.environment(&f.registryFlags), f.compared(destination)
-	o.Page = f.report != ""
+	o.Page, o.Lock = f.report != "", f.lock
 	result, err := planning.Make(ctx, o)
 	if result == nil {
 		return err
@@ -141,7 +142,7 @@ func (a *app) plan(ctx context.Context, f *planFlags, destination string) error 
 		if err := a.showJobs(result, jobs); err != nil {
 			return err
 		}
-	} else if err := a.showPlan(&shownPlan{1, result.Plan, result.Digest, destination, result.ToCopy, result.Deltas, result.Resources, result.Replaced, result.Warnings, result.Verified, unsigned, result.Gate, result.Errata}); err != nil {
+	} else if err := a.showPlan(&shownPlan{1, result.Plan, result.Digest, destination, result.ToCopy, result.Deltas, result.Resources, result.Replaced, result.Warnings, result.Verified, unsigned, result.Gate, result.Errata, result.NewNotes}); err != nil {
 		return err
 	}
 	switch {
@@ -192,13 +193,19 @@ type shownPlan struct {
 	Gate           *gates.GateResult `json:"gate,omitempty"`
 	// Errata are printed with --errata.
 	Errata *planning.Errata `json:"errata,omitempty"`
+	// notes are those of the plan that are new. With -v, all are printed.
+	notes []string
 }
 
 // showPlan prints a plan, and what would change in the cluster resources, as text or JSON.
 func (a *app) showPlan(p *shownPlan) error {
 	nameFlagsInReplaced(p.Replaced)
 	return a.result(p, func() string {
-		return flagNames(view.Plan(p.Plan, p.Destination, p.Missing, p.Deltas, a.columns()) + view.Replaced(p.Replaced) + view.VerifiedSignatures(p.Verified) + view.Gate(p.Gate) + view.Errata(p.Errata) + view.PlannedResources(p.Resources))
+		notes := p.notes
+		if a.log.Enabled(context.Background(), slog.LevelDebug) {
+			notes = p.Plan.Notes
+		}
+		return flagNames(view.Plan(p.Plan, notes, p.Destination, p.Missing, p.Deltas, a.columns()) + view.Replaced(p.Replaced) + view.VerifiedSignatures(p.Verified) + view.Gate(p.Gate) + view.Errata(p.Errata) + view.PlannedResources(p.Resources))
 	})
 }
 

@@ -70,6 +70,9 @@ type Adviser interface {
 	Advice() (kind Kind, hint string)
 }
 
+// A Remedied is an Adviser that knows what usually helps. That counts only if no error around or below it has a hint.
+type Remedied interface{ Remedy() string }
+
 // New returns an *Error of a kind with a hint, which may be empty. The text is formatted like fmt.Errorf's.
 func New(kind Kind, hint, format string, args ...any) error {
 	return &Error{Kind: kind, Err: fmt.Errorf(format, args...), Hint: hint}
@@ -102,7 +105,21 @@ func Hint(err error) (hint string) {
 		_, hint = a.Advice()
 		return hint == ""
 	})
+	if hint == "" {
+		hint = remedy(err)
+	}
 	return hint
+}
+
+// remedy returns what usually helps against err.
+func remedy(err error) (text string) {
+	walk(err, func(a Adviser) bool {
+		if r, ok := a.(Remedied); ok {
+			text = r.Remedy()
+		}
+		return text == ""
+	})
+	return text
 }
 
 // Hints returns all hints of err and the errors that it wraps, each once, from the outside in.
@@ -113,6 +130,9 @@ func Hints(err error) (hints []string) {
 		}
 		return true
 	})
+	if text := remedy(err); text != "" && hints == nil {
+		hints = []string{text}
+	}
 	return hints
 }
 

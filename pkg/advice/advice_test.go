@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
@@ -56,6 +57,25 @@ func TestKindOf(t *testing.T) {
 				t.Errorf("Hints = %q, want %d", got, tt.all)
 			}
 		})
+	}
+}
+
+type outage struct{}
+
+func (outage) Error() string                 { return "503" }
+func (outage) Advice() (advice.Kind, string) { return advice.Failure, "" }
+func (outage) Remedy() string                { return "run again later" }
+
+// TestRemedy checks that what usually helps is said only if nothing else is.
+func TestRemedy(t *testing.T) {
+	for want, err := range map[string]error{
+		"503; run again later":    outage{},
+		"a: 503; run again later": fmt.Errorf("a: %w", outage{}),
+		"503; ask":                advice.Wrap(advice.Failure, outage{}, "ask"),
+	} {
+		if got, all := advice.Text(err), advice.Hints(err); got != want || len(all) != 1 || !strings.HasSuffix(got, "; "+all[0]) {
+			t.Errorf("%q with %q, want %q", got, all, want)
+		}
 	}
 }
 

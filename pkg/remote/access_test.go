@@ -42,7 +42,7 @@ func TestCheckAccessWithoutCredential(t *testing.T) {
 		requests int64 // of a push
 		refused  bool
 	}{
-		"open":               {registry: http.NotFoundHandler(), requests: 1},
+		"open":               {registry: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), requests: 1},
 		"basic":              {registry: basicOnly("s3cret"), requests: 1, refused: true},
 		"no token":           {registry: tokensForEveryone(401, ""), requests: 2, refused: true},
 		"token forbidden":    {registry: tokensForEveryone(403, ""), requests: 2, refused: true},

@@ -50,8 +50,8 @@ type fileKeychain interface{ Files() []string }
 
 // CheckAccess finds out how the host of ref is reached and how to authenticate, so that the first
 // request there need not wait for it, and sends the keychain's credential once. It returns an error if
-// the host cannot be reached after the usual retries, or if the credential is unavailable or refused,
-// which wraps ErrUnauthorized. With push, that there is no credential where one is required is such an
+// the host cannot be reached after the usual retries, if its token service cannot be used, or if the credential is
+// unavailable or refused, which wraps ErrUnauthorized. With push, that there is no credential where one is required is such an
 // error, too. The requests that follow return every other error. If there are other credentials for
 // repositories below ref, none is sent. Where a source is read from is decided as for Contact.
 func (c *Client) CheckAccess(ctx context.Context, ref reference.Reference, push bool) error {
@@ -74,36 +74,50 @@ func (c *Client) checkAccess(ctx context.Context, at hostRef, push bool) error {
 		return nil
 	}
 	if cred.Anonymous() {
-		if push && h.requiresLogin(ctx, at.ref.Path) {
+		required := false
+		if push {
+			required, err = h.requiresLogin(ctx, at.ref.Path)
+		}
+		if required {
 			return h.noCredential(at.ref.Path)
 		}
-		return nil
+		return withoutToken(ctx, err)
 	}
+	err = h.tryCredential(ctx, cred, at.ref.Path)
 	var e *Error
-	if err := h.tryCredential(ctx, cred, at.ref.Path); errors.As(err, &e) && e.Status == http.StatusUnauthorized && !errors.Is(err, ErrDenied) {
+	if errors.As(err, &e) && e.Status == http.StatusUnauthorized && !errors.Is(err, ErrDenied) {
 		return h.wrongPassword(cred, *e)
+	}
+	return withoutToken(ctx, err)
+}
+
+// withoutToken returns err if it is about a token service that cannot be used, so that every request would fail.
+func withoutToken(ctx context.Context, err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if ok && ctx.Err() == nil && strings.HasPrefix(e.Op, tokenOp) && e.Status == 0 && !e.retryable {
+		return err
 	}
 	return nil
 }
 
 // requiresLogin reports whether a registry certainly refuses what is pushed without credentials below a
 // path: it asks for a password, or its tokens for everyone do not allow it.
-func (h *host) requiresLogin(ctx context.Context, path string) bool {
+func (h *host) requiresLogin(ctx context.Context, path string) (bool, error) {
 	h.mu.Lock()
 	ch := h.challenge
 	h.mu.Unlock()
 	switch ch.scheme {
 	case "basic":
-		return true
+		return true, nil
 	case "bearer":
 		repository := strings.TrimPrefix(path+"/gantry", "/")
 		t, err := h.fetchToken(ctx, ch, keychain.Credential{}, &request{op: "logging in", kind: "ping", method: http.MethodGet, repo: repository, scopes: []string{push(repository)}})
 		if e, ok := errors.AsType[*Error](err); ok {
-			return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
+			return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden, err
 		}
-		return err == nil && deniesPush(t.value)
+		return err == nil && deniesPush(t.value), err
 	}
-	return false
+	return false, nil
 }
 
 // deniesPush reports whether a token is a JSON Web Token that lists what it allows, as those of the

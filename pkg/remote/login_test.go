@@ -34,7 +34,7 @@ func TestLogin(t *testing.T) {
 		"basic, anonymous":    {registry: basicOnly(right.Password), asked: true, err: remote.ErrUnauthorized, says: []string{"Options.AuthFile"}},
 		"token":               {registry: tokens.wrap(ok), cred: right, asked: true},
 		"token, wrong":        {registry: tokens.wrap(ok), cred: wrong, asked: true, err: remote.ErrUnauthorized},
-		"not a registry":      {registry: http.NotFoundHandler(), cred: right, err: remote.ErrNotFound},
+		"not a registry":      {registry: http.NotFoundHandler(), cred: right, err: remote.ErrUnreachable, says: []string{"no /v2/"}},
 		"forbidden, no scope": {registry: forbidding(), cred: right, asked: true, err: remote.ErrUnauthorized, says: []string{"403"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,8 +105,9 @@ func TestCheckAccess(t *testing.T) {
 		cred     keychain.Credential
 		requests int64
 		refused  bool
+		unusable bool
 	}{
-		"open":                 {registry: http.NotFoundHandler(), cred: right, requests: 1},
+		"open":                 {registry: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), cred: right, requests: 1},
 		"basic":                {registry: basicOnly(right.Password), cred: right, requests: 2},
 		"basic, wrong":         {registry: basicOnly(right.Password), cred: wrong, requests: 2, refused: true},
 		"basic, anonymous":     {registry: basicOnly(right.Password), requests: 1},
@@ -114,6 +115,7 @@ func TestCheckAccess(t *testing.T) {
 		"token":                {registry: tokens(401), cred: right, requests: 2},
 		"token, wrong":         {registry: tokens(401), cred: wrong, requests: 2, refused: true},
 		"token, busy":          {registry: tokens(503), cred: wrong, requests: 2},
+		"token, a page":        {registry: tokens(200), cred: wrong, requests: 2, unusable: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -131,6 +133,12 @@ func TestCheckAccess(t *testing.T) {
 			}
 			err := c.CheckAccess(t.Context(), ref, false)
 			fail.Diff(t, tc.requests, requests.Load())
+			if tc.unusable {
+				if err == nil || !strings.Contains(advice.Text(err), "check the token service "+ref.Host+"/token") {
+					t.Error(err)
+				}
+				return
+			}
 			if !tc.refused {
 				fail.On(t, err)
 				return

@@ -132,6 +132,9 @@ func (c *Client) get(ctx context.Context, at hostRef) (ocispec.Descriptor, []byt
 		e.Hint = "build or push the image again with a current tool"
 		return none, nil, e
 	}
+	if isPage(raw) {
+		return none, nil, at.h.unexpected(r, raw, "a manifest")
+	}
 	named, got := digest.Digest(resp.Header.Get("Docker-Content-Digest")), at.ref.Digest
 	if named != "" {
 		if err := matches(named, raw); err != nil {

@@ -20,8 +20,12 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, p
 		return context.Cause(ctx)
 	}
 	e := &Error{from: h, peer: p, class: r.class(), Host: u.Host, Repository: r.repo, Op: r.op, Err: fmt.Errorf("%w: %w", ErrUnreachable, err)}
-	if u.Host == h.addr {
+	answered := h.answered.Load()
+	switch {
+	case u.Host == h.addr:
 		e.Host = h.name
+	case r.kind == "token": // at another host
+		e.Repository, answered = "", p.heard.Load() > 0
 	}
 	side := h.c.o.Side
 	var (
@@ -48,7 +52,7 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, p
 		}
 	case errors.As(err, &verify):
 		e.Err = fmt.Errorf("%w: %w", ErrUntrusted, err)
-		e.Message = "its certificate is not trusted: " + verify.Err.Error() + " (issued by " + issuer(err) + ")"
+		e.Message = "its certificate is not trusted: " + distrust(verify) + " (issued by " + issuer(err) + ")"
 		e.Hint = trustHint(verify.Err, e.Host, side)
 	case strings.Contains(err.Error(), "tls: server selected unsupported protocol version"):
 		e.Message, e.Hint = oldTLS(err)
@@ -60,13 +64,13 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, p
 		e.Hint = "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
 	case errors.As(err, &dns):
 		e.Message = fmt.Sprintf("the name %s cannot be resolved: %s%s", dns.Name, dns.Err, h.via(u))
-		e.retryable = h.answered.Load() || dns.IsTemporary && !dns.IsTimeout
+		e.retryable = answered || dns.IsTemporary && !dns.IsTimeout
 		e.unreachable = u.Host == h.addr
 		e.Hint = "check the host name, the network and the proxy settings (HTTPS_PROXY, NO_PROXY)"
 	case dialing(op):
 		e.Message = "it cannot be reached" + at(op, u) + h.via(u) + ": " + op.Err.Error()
 		// The server may be restarting.
-		e.retryable = h.answered.Load() || errors.Is(err, syscall.ECONNREFUSED)
+		e.retryable = answered || errors.Is(err, syscall.ECONNREFUSED)
 		e.unreachable = u.Host == h.addr
 		e.Hint = "check the host name, the port, the network and the proxy settings (HTTPS_PROXY, NO_PROXY)"
 	case handshakeTimedOut(err):
@@ -75,13 +79,16 @@ func (h *host) networkError(ctx, wctx context.Context, r *request, u *url.URL, p
 		e.retryable, e.silent = true, tlsTimeout
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		e.Message = "it does not respond in time" + h.via(u)
-		e.retryable = h.answered.Load()
+		e.retryable = answered
 	default:
 		e.Err = fmt.Errorf("%w: %w", ErrBroken, err)
-		e.Message = "the connection broke" + h.via(u) + ": " + err.Error()
+		e.Message = "the connection broke" + h.via(u) + ": " + breakCause(err)
 		e.retryable = true
 	}
 	e.Message = withoutSecrets(e.Message)
+	if r.kind == "token" && u.Host != h.addr {
+		e.Message += " (the token service that " + h.name + " names)"
+	}
 	return e
 }
 

@@ -56,7 +56,7 @@ func (h *host) detect(ctx context.Context) error {
 	}
 	plain := h.ping(ctx, "http")
 	var record tls.RecordHeaderError
-	if e := registryError(plain); plain == nil || e != nil && (temporary(e.Status) || e.retryable && errors.As(err, &record)) {
+	if e := registryError(plain); plain == nil || e != nil && (temporary(e.Status) || e.Status == http.StatusNotFound || e.retryable && errors.As(err, &record)) {
 		return plain // it speaks HTTP, even if it is busy
 	}
 	return err
@@ -96,6 +96,14 @@ func (h *host) ping(ctx context.Context, scheme string) error {
 	if temporary(resp.StatusCode) || resp.StatusCode == http.StatusBadRequest {
 		// TLS servers respond 400 to plain HTTP.
 		return h.refusal(r, resp)
+	}
+	if resp.StatusCode == http.StatusNotFound && resp.Header.Get("Docker-Distribution-Api-Version") == "" {
+		e := h.refusal(r, resp)
+		if e.Code == "" {
+			e.Message, e.Err = "it is no registry: it has no /v2/", ErrUnreachable
+			e.Hint = "check the host name and the port, and the paths of the proxy in front of it"
+			return e
+		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

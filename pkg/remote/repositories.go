@@ -3,7 +3,6 @@ package remote
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -43,7 +42,7 @@ func (c *Client) Repositories(ctx context.Context, repo reference.Reference, lim
 		Repositories *[]string `json:"repositories"`
 	}
 	if json.Unmarshal(raw, &list) != nil || list.Repositories == nil {
-		return nil, at.h.failure(r, errors.New("the response is not a JSON list of repositories"))
+		return nil, at.h.unexpected(r, raw, "a JSON list of repositories")
 	}
 	if n := len(*list.Repositories); n >= limit || next != "" {
 		return nil, at.h.failure(r, fmt.Errorf("the registry has more than the %d repositories that it listed", n))

@@ -21,7 +21,11 @@ const (
 
 // failure returns an Error about r that is not an error response of the registry.
 func (h *host) failure(r *request, err error) *Error {
-	return &Error{from: h, class: r.class(), Host: h.name, Repository: r.repo, Op: r.op, Message: err.Error(), Err: err}
+	e := &Error{from: h, class: r.class(), Host: h.name, Repository: r.repo, Op: r.op, Message: err.Error(), Err: err}
+	for _, kind := range []error{ErrMismatch, ErrRefused, ErrUnreachable} {
+		e.Message = strings.TrimSuffix(e.Message, ": "+kind.Error()) // for programs
+	}
+	return e
 }
 
 // refused returns an Error for a URL from the registry that resolveURL refused.
@@ -40,6 +44,9 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 	e := &Error{from: h, class: r.class(), Host: h.name, Repository: r.repo, Op: r.op, Status: resp.StatusCode}
 	if u := resp.Request.URL; u.Host != h.addr {
 		e.Host = u.Host
+		if r.kind == "token" {
+			e.Repository = "" // it is not at this host
+		}
 	}
 	body, err := readAll(resp, maxErrorBody)
 	if err == nil && resp.Request.Method != http.MethodHead {
@@ -134,8 +141,9 @@ func (h *host) loginHint(ctx context.Context, r *request) string {
 func registryMessage(body []byte) (code, message string) {
 	var response struct {
 		Errors []struct {
-			Code    string `json:"code"`
-			Message string `json:"message"`
+			Code    string          `json:"code"`
+			Message string          `json:"message"`
+			Detail  json.RawMessage `json:"detail"`
 		} `json:"errors"`
 		Details     string `json:"details"`
 		Description string `json:"error_description"`
@@ -146,7 +154,8 @@ func registryMessage(body []byte) (code, message string) {
 		return "", ""
 	}
 	if len(response.Errors) > 0 {
-		return clean(response.Errors[0].Code), clean(response.Errors[0].Message)
+		first := response.Errors[0]
+		return clean(first.Code), clean(detailed(first.Message, first.Detail))
 	}
 	if response.Value != "" {
 		return clean(response.Kind), clean(response.Value)

@@ -50,7 +50,9 @@ func (h *host) roundTrip(ctx context.Context, r *request, authorization string) 
 		}
 		u = next
 	}
-	return nil, h.failure(r, fmt.Errorf("more than %d redirects: %w", maxHops, ErrRefused))
+	e := h.failure(r, fmt.Errorf("it redirects more than %d times: %w", maxHops, ErrRefused))
+	e.Hint = "check the server, and the proxy in front of it: they lead in a circle"
+	return nil, e
 }
 
 // obeyRetryAfter delays all requests to the host if it sends Retry-After.

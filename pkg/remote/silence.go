@@ -53,7 +53,7 @@ func (h *host) broken(r *request, err error) *Error {
 	e := h.failure(r, err)
 	e.retryable = !errors.Is(err, errTooLarge)
 	if e.retryable && !explainWatch(e, err) {
-		e.Message = "the response was cut short: " + err.Error()
+		e.Message = "the response was cut short: " + breakCause(err)
 		e.Err = fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	return e

@@ -134,7 +134,7 @@ func (c *Client) tags(ctx context.Context, at hostRef, r *request) (page []strin
 			Repositories []string `json:"repositories"`
 		}
 		if err := json.Unmarshal(raw, &list); err != nil {
-			return at.h.failure(r, fmt.Errorf("the response is not a JSON list of %s", r.kind))
+			return at.h.unexpected(r, raw, "a JSON list of "+r.kind)
 		}
 		page = slices.Concat(list.Tags, list.Repositories) // a response has one of them
 		next, err = nextPage(at.h, r, resp)

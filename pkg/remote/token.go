@@ -15,6 +15,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
 )
 
+// tokenOp is what is done for the operation that follows.
+const tokenOp = "fetching a token for "
+
 // maxToken limits the response of a token endpoint, in bytes.
 const maxToken = 1 << 20
 
@@ -150,7 +153,7 @@ func (h *host) fetchToken(ctx context.Context, ch challenge, cred keychain.Crede
 		e.Hint = "if both are the same server, use the name of the realm for the registry; otherwise give the realm an https address"
 		return token{}, e
 	}
-	tr := &request{op: "fetching a token for " + r.op, kind: "token", repo: r.repo, scopes: r.scopes, method: http.MethodGet, header: http.Header{}, foreign: true}
+	tr := &request{op: tokenOp + r.op, kind: "token", repo: r.repo, scopes: r.scopes, method: http.MethodGet, header: http.Header{}, foreign: true}
 	query := realm.Query()
 	if s := ch.params["service"]; s != "" {
 		query.Set("service", s)
@@ -190,7 +193,11 @@ func (h *host) fetchToken(ctx context.Context, ch challenge, cred keychain.Crede
 	}
 	t, err := parseToken(body, h.c.o.Clock.Now())
 	if err != nil {
-		return token{}, h.failure(tr, err)
+		e := h.failure(tr, err)
+		if e.Hint = "check the token service " + realm.Host + realm.Path + ", which the registry names"; isPage(body) {
+			e.Message = "the response of the token endpoint is a web page, not a JSON token"
+		}
+		return token{}, e
 	}
 	t.scopes = slices.Clone(r.scopes)
 	return t, nil

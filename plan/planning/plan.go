@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan/cluster"
 	"github.com/gantry-mirror/gantry/plan/gates"
 	"github.com/gantry-mirror/gantry/plan/selection"
+	"github.com/gantry-mirror/gantry/plan/signing"
 	"github.com/gantry-mirror/gantry/plan/trust"
 	"github.com/gantry-mirror/gantry/plan/updates"
 )
@@ -55,6 +57,8 @@ type Options struct {
 	admission.Replacing
 	// Page makes Result.Page.
 	Page bool
+	// Lock is a file that may have an earlier plan; its notes are known, too.
+	Lock string
 	// EveryTag requests all tags of signatures, also those that the last plan has.
 	EveryTag bool
 }
@@ -87,6 +91,8 @@ type Result struct {
 	Replaced []admission.ReplacedCatalog
 	// Page is the plan as a page for people; nil without Options.Page.
 	Page *page.Document
+	// NewNotes are the notes of the plan that neither the last plan in the workspace nor the one in Options.Lock has.
+	NewNotes []string
 }
 
 // PlanConfig makes the plan of the configuration that o names, by o's Selection, ReleaseTrust, Name and Workspace. It is not saved.
@@ -140,12 +146,7 @@ func Make(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer s.Release()
-	var before *plan.Outline
-	if o.Page {
-		if last, _ := earlierPlan(s, selection.PlanName(o.Name, o.Config)); last != nil {
-			before = last.Outline()
-		}
-	}
+	before, known := earlierPlans(s, &o)
 	p, err := site.Planned(ctx, t, false, func(ctx context.Context) (*plan.Plan, error) {
 		return MakeFor(ctx, s, t, o, trust, asked, selected, !o.Any())
 	})
@@ -159,7 +160,7 @@ func Make(ctx context.Context, o Options) (*Result, error) {
 	if err := gates.PassPlanGate(ctx, s, asked, p, sum); err != nil {
 		return nil, err
 	}
-	result := &Result{Gate: asked.Answers(), Plan: p, Digest: sum, Destination: o.Destination, Trial: o.Any(), Verified: trust.Accepted().Summary(), Warnings: selection.ConfigProblems(selected.Config.Warnings)}
+	result := &Result{Gate: asked.Answers(), Plan: p, Digest: sum, Destination: o.Destination, Trial: o.Any(), Verified: trust.Accepted().Summary(), Warnings: selection.ConfigProblems(selected.Config.Warnings), NewNotes: newNotes(p, known)}
 	if o.Errata {
 		if result.Errata, err = planErrata(ctx, s, p); err != nil {
 			return nil, err
@@ -343,6 +344,28 @@ func earlierPlan(s *workspace.Session, name string) (*plan.Plan, time.Time) {
 		s.Env.Logger().Info("all signatures are requested again, because the last plan cannot be read", "plan", name, "error", err)
 	}
 	return p, saved
+}
+
+// earlierPlans returns the outline of the last plan in the workspace, if a page compares with it, and the notes of this plan
+// and of the one in Options.Lock.
+func earlierPlans(s *workspace.Session, o *Options) (before *plan.Outline, notes []string) {
+	if last, _ := earlierPlan(s, selection.PlanName(o.Name, o.Config)); last != nil {
+		notes = last.Notes
+		if o.Page {
+			before = last.Outline()
+		}
+	}
+	if o.Lock != "" {
+		if last, err := signing.ReadPlan(o.Lock); err == nil { // otherwise it is replaced
+			notes = append(notes, last.Notes...)
+		}
+	}
+	return before, notes
+}
+
+// newNotes returns the notes of a plan that are not known.
+func newNotes(p *plan.Plan, known []string) []string {
+	return slices.DeleteFunc(slices.Clone(p.Notes), func(note string) bool { return slices.Contains(known, note) })
 }
 
 // readSavedPlan reads and closes the file of a plan.

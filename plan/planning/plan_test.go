@@ -79,6 +79,32 @@ func TestMake(t *testing.T) {
 	}
 }
 
+// TestNewNotes plans twice: only what neither the last plan in the workspace nor the one in a file has is new.
+func TestNewNotes(t *testing.T) {
+	t.Parallel()
+	s := mirrortest.New(t, registrytest.Options{})
+	made := func(config, lock string) *planning.Result {
+		t.Helper()
+		r, err := planning.Make(t.Context(), planning.Options{Env: s.Env, Selection: selection.Selection{Config: s.Config("ops.yaml", config)}, Workspace: s.Workspace(), Lock: s.Path(lock)})
+		fail.On(t, err)
+		return r
+	}
+	first, again := made(mirrortest.FirstMonth, "absent.json"), made(mirrortest.FirstMonth, "absent.json")
+	if len(first.NewNotes) == 0 || len(again.NewNotes) != 0 {
+		t.Errorf("%q, then %q", first.NewNotes, again.NewNotes)
+	}
+	fail.Diff(t, first.Plan.Notes, first.NewNotes)
+	fail.Diff(t, first.Plan.Notes, again.Plan.Notes)
+	s.Write("plan.json", s.Read("workspace/plans/ops.json"))
+	s.Remove("workspace")
+	if r := made(mirrortest.FirstMonth, "plan.json"); len(r.NewNotes) != 0 {
+		t.Errorf("the plan in the file has %q", r.NewNotes)
+	}
+	if r := made(mirrortest.SecondMonth, "plan.json"); len(r.NewNotes) == 0 || len(r.NewNotes) >= len(r.Plan.Notes) {
+		t.Errorf("%d of %d notes are new", len(r.NewNotes), len(r.Plan.Notes))
+	}
+}
+
 // TestMakeRefused checks options that contradict each other, before anything is requested.
 func TestMakeRefused(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,7 @@ func parseManifest(desc ocispec.Descriptor, raw []byte) (*parsedManifest, error)
 		}
 		return n, nil
 	case !manifest.IsImage(desc.MediaType):
-		return nil, fmt.Errorf("reading manifest %s: unknown type %q", desc.Digest, desc.MediaType)
+		return nil, advice.New(advice.Failure, "leave it out: images and indexes of OCI and Docker are mirrored, and what refers to them", "reading manifest %s: unknown type %q", desc.Digest, desc.MediaType)
 	case m.Config == nil:
 		return nil, fmt.Errorf("reading manifest %s: it has no config", desc.Digest)
 	}

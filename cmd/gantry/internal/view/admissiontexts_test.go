@@ -14,7 +14,7 @@ import (
 func TestAdmissionTexts(t *testing.T) {
 	replaced := as(func(all *[]admission.ReplacedCatalog) string { return Replaced(*all) })
 	planned := as(func(p *plan.Plan) string {
-		text, _, _ := strings.Cut(Plan(p, "", nil, nil, 0), "Images  ")
+		text, _, _ := strings.Cut(Plan(p, p.Notes, "", nil, nil, 0), "Images  ")
 		return text
 	})
 	const images = `"images": [

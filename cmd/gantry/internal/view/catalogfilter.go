@@ -16,7 +16,7 @@ func Filtered(r *authoring.FilterResult, width int) string {
 		fmt.Fprintf(&b, "Catalog %s\n  written to %s\n\n", c.Catalog.Name(), c.Folder)
 		writeKept(&b, c.Catalog, nil, width)
 	}
-	writeNotes(&b, r.Notes, catalogs)
+	writeNotes(&b, r.Notes, 0, catalogs)
 	fmt.Fprintf(&b, "Images   %d\n", len(r.Images))
 	return b.String()
 }

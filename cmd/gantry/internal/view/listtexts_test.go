@@ -18,7 +18,7 @@ import (
 // TestPlanTexts checks the text of a plan.
 func TestPlanTexts(t *testing.T) {
 	planned := as(func(p *plan.Plan) string {
-		return Plan(p, "docker://m/site", &mirror.ToCopy{}, &airgap.PlannedDeltas{}, 0)
+		return Plan(p, p.Notes, "docker://m/site", &mirror.ToCopy{}, &airgap.PlannedDeltas{}, 0)
 	})
 	checkRendered(t, []rendered{
 		{"a plan", `{"kind": "Plan", "version": 1, "name": "ops", "totals": {"images": 3, "manifests": 4, "blobs": 5, "bytes": 2048},

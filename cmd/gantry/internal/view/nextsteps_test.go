@@ -98,14 +98,17 @@ func TestNotes(t *testing.T) {
     package y: two
     package z: three
 `
-	if got := Plan(p, "", nil, nil, 0); !strings.Contains(got, want) {
+	if got := Plan(p, p.Notes, "", nil, nil, 0); !strings.Contains(got, want) {
 		t.Errorf("a plan:\n%s\nwant in it:\n%s", got, want)
 	}
 	for i := range 50 {
 		p.Notes = append(p.Notes, "r.example.com/b/index:v1: note "+strings.Repeat("x", i))
 	}
-	if got := Plan(p, "", nil, nil, 0); strings.Count(got, "    note x") != 49 {
+	if got := Plan(p, p.Notes, "", nil, nil, 0); strings.Count(got, "    note x") != 49 {
 		t.Errorf("a plan does not print all notes:\n%s", got)
+	}
+	if got := Plan(p, p.Notes[:1], "", nil, nil, 0); !strings.HasPrefix(got[strings.Index(got, "Notes"):], "Notes\n  1 related image has an empty reference; skipped\n  53 notes of the last plan are not repeated; -v prints all\n\n") {
+		t.Errorf("known notes:\n%s", got)
 	}
 	r := &mirroring.Result{Report: &mirror.Report{}, Notes: p.Notes}
 	if got := Mirrored(r, "gantry plan -c a.yaml prints them", nil); !strings.Contains(got, "\n54 notes about the plan: gantry plan -c a.yaml prints them.\n") {

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// writeNotes writes notes, those of each catalog together. A note of a catalog begins with its name.
-func writeNotes(b *strings.Builder, notes, catalogs []string) {
-	if len(notes) == 0 {
+// writeNotes writes notes, those of each catalog together, and how many others are known. A note of a catalog begins with
+// its name.
+func writeNotes(b *strings.Builder, notes []string, known int, catalogs []string) {
+	if len(notes)+known == 0 {
 		return
 	}
 	b.WriteString("Notes\n")
@@ -27,5 +28,6 @@ func writeNotes(b *strings.Builder, notes, catalogs []string) {
 		writeIf(b, len(of[c]) > 0, "  %s\n", c)
 		writeAll(b, "    %s\n", of[c])
 	}
+	writeIf(b, known > 0, "  %s of the last plan %s not repeated; -v prints all\n", Number(known, "note", "notes"), plural(known, "is", "are"))
 	b.WriteByte('\n')
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
 
-// Plan returns a plan as text: what is kept of each package and why, the sizes, the notes, and what
-// has to be copied. toCopy and deltas may be nil. width is the width of the screen; 0 is no limit.
-func Plan(p *plan.Plan, destination string, toCopy *mirror.ToCopy, deltas *airgap.PlannedDeltas, width int) string {
+// Plan returns a plan as text: what is kept of each package and why, the sizes, those of its notes that are not known, and
+// what has to be copied. toCopy and deltas may be nil. width is the width of the screen; 0 is no limit.
+func Plan(p *plan.Plan, notes []string, destination string, toCopy *mirror.ToCopy, deltas *airgap.PlannedDeltas, width int) string {
 	var b strings.Builder
 	for _, c := range p.Catalogs {
 		writeCatalog(&b, p, c, width)
@@ -32,7 +32,7 @@ func Plan(p *plan.Plan, destination string, toCopy *mirror.ToCopy, deltas *airga
 	paragraph(&b, "Missing at the source", each(p.Missing, func(x plan.Missing) string {
 		return fmt.Sprintf("%s\n      required by %s\n      %s", plan.SourceText(x.Source), requiredBy(x.Reasons), x.Message)
 	}))
-	writeNotes(&b, p.Notes, each(p.Catalogs, plan.Catalog.Name))
+	writeNotes(&b, notes, len(p.Notes)-len(notes), each(p.Catalogs, plan.Catalog.Name))
 	writeTotals(&b, p, destination, toCopy, deltas, width)
 	return b.String()
 }

@@ -28,7 +28,7 @@ func TestSizesOfParts(t *testing.T) {
 		Manifests: []plan.Manifest{{Digest: digest.FromString("one"), Size: 1, Blobs: []digest.Digest{base, app}}, {Digest: digest.FromString("two"), Size: 2, Blobs: []digest.Digest{base, other}}},
 		Blobs:     []plan.Blob{{Digest: base, Size: 1000}, {Digest: app, Size: 20}, {Digest: other, Size: 3}},
 	}
-	got := Plan(p, "", nil, nil, 0)
+	got := Plan(p, p.Notes, "", nil, nil, 0)
 	for _, want := range []string{
 		"Catalog a.io/c:v1\n  becomes c:v1 (rebuilt, sha256:cc)\n\n" +
 			"  PACKAGE  CHANNEL           HEAD     VERSIONS  BUNDLES  KEPT FOR  IMAGES  SIZE\n" +
@@ -41,7 +41,7 @@ func TestSizesOfParts(t *testing.T) {
 		}
 	}
 	p.Blobs = append(p.Blobs, p.Blobs[0]) // no plan that can be read
-	if got := Plan(p, "", nil, nil, 0); strings.Contains(got, "SIZE") {
+	if got := Plan(p, p.Notes, "", nil, nil, 0); strings.Contains(got, "SIZE") {
 		t.Errorf("a plan with unknown content has sizes:\n%s", got)
 	}
 }
