@@ -33,6 +33,7 @@ type opened struct {
 	stocks   []placedStock
 	at       *presence // nil unless it was asked for
 	sizes    bool
+	wanted   []wantedAnswer
 	close    []func()
 }
 
@@ -51,7 +52,7 @@ type openCatalog struct {
 	read   listing.ReadFunc
 	stock  *placedStock  // nil for a catalog by itself
 	of     *plan.Catalog // of the stock
-	digest digest.Digest
+	images image.Reader  // of the stock
 }
 
 // open opens all places. The caller closes what it returns.
@@ -202,7 +203,7 @@ func (in *opened) add(place string, p *plan.Plan, have *archive.Archive, images 
 		}
 		from := in.sources.Catalogs()
 		from.Images, from.Tags = pinned{images, c.Digest}, nil
-		in.catalogs = append(in.catalogs, openCatalog{name: c.Name(), place: place, stock: &placed, of: c, digest: c.Digest, read: func(ctx context.Context, options catalog.Options) (*catalog.Catalog, error) {
+		in.catalogs = append(in.catalogs, openCatalog{name: c.Name(), place: place, stock: &placed, of: c, images: images, read: func(ctx context.Context, options catalog.Options) (*catalog.Catalog, error) {
 			src, err := source.Open(ctx, from, at)
 			if err != nil {
 				return nil, adviseAbsent(err, place)

@@ -47,11 +47,11 @@ func TestReadFacts(t *testing.T) {
 	}
 	const tail = " r.example.com/tail:1]"
 	fail.Diff(t, []string{
-		"5.0.0 yes [AllNamespaces] [] [r.example.com/kite:4" + tail,
+		"5.0.0 probably unknown-webhook [AllNamespaces] [] [r.example.com/kite:4" + tail,
 		"4.0.0 unknown no-excerpt [] [] [r.example.com/kite:3" + tail,
 		"3.0.0 no dependency install-mode [OwnNamespace] [] [r.example.com/kite:2" + tail,
-		"2.0.0 depends install-mode [OwnNamespace] [] [r.example.com/kite:1" + tail,
-		"1.0.0 yes [AllNamespaces] [Kite.x.io/v1] [r.example.com/kite:0" + tail,
+		"2.0.0 depends install-mode unknown-webhook [OwnNamespace] [] [r.example.com/kite:1" + tail,
+		"1.0.0 probably unknown-webhook [AllNamespaces] [Kite.x.io/v1] [r.example.com/kite:0" + tail,
 	}, got)
 	// OLM v1 does not prefer the deprecated bundle.
 	if p.V1 != "kite.v4.0.0" || p.DefaultHead() == nil || p.Bundle("kite.v5.0.0").Deprecated != "old" || p.Bundle("kite.v9") != nil {

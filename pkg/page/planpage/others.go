@@ -84,9 +84,10 @@ func (b *builder) signatures() page.Section {
 	}
 	slices.SortFunc(signers, plan.CompareSigners)
 	if len(signers) > 0 {
-		t := page.Table{Caption: "Signers, by the signature policy", Columns: Columns("Signer", "Type", "#Images")}
+		t := page.Table{Caption: "Signers, by the signature policy", Columns: Columns("Signer", "Type", "#Images", "Asked for by")}
+		lines := b.SignerLines()
 		for _, x := range signers {
-			t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: x.Name}, {Text: x.Type}, Count(count[x])}})
+			t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: x.Name}, {Text: x.Type}, Count(count[x]), lines[x]}})
 		}
 		s.Tables = append(s.Tables, t)
 	}

@@ -119,16 +119,16 @@ func (b *builder) attention() page.Section {
 			s.Messages = append(s.Messages, page.Message{Level: page.Warning, Text: fmt.Sprintf("Package %s of %s is left out, because images are unavailable", x.Package, c.Name()), More: strings.Join(x.Images, ", "), Line: b.find.InCatalog(&c, x.Package)})
 		}
 	}
-	for _, r := range p.Releases {
-		if r.Unverified {
-			s.Messages = append(s.Messages, page.Message{Level: page.Warning, Text: "The signature of release " + r.Name() + " was not verified", More: "clusters may refuse it"})
+	for i := range p.Releases {
+		if r := &p.Releases[i]; r.Unverified {
+			s.Messages = append(s.Messages, page.Message{Level: page.Warning, Text: "The signature of release " + r.Name() + " was not verified", More: "clusters may refuse it", Line: first(b.find.Release(r))})
 		}
 	}
 	for _, x := range p.Blocked {
 		s.Messages = append(s.Messages, page.Message{Level: page.Note, Text: "Blocked by the configuration: " + x.Source, More: "catalogs still list it; required by " + requiredBy(x.Reasons), Line: b.find.Blocked(x.Pattern)})
 	}
 	for _, note := range p.Notes {
-		m := page.Message{Level: page.Note, Text: note}
+		m := page.Message{Level: page.Note, Text: note, Line: b.noteLine(note)}
 		for _, c := range p.Catalogs {
 			if rest, ok := strings.CutPrefix(note, c.Name()+": "); ok {
 				m.Text, m.More = strings.ToUpper(rest[:1])+rest[1:], c.Name()
@@ -164,9 +164,17 @@ func requiredBy(all []plan.Reason) string {
 // line returns the first line that asked for an image.
 func (b *builder) line(source string, all []plan.Reason) int {
 	for _, r := range all {
-		if lines := b.find.Of(b.Plan, source, r); len(lines) > 0 {
-			return lines[0]
+		if line := first(b.find.Of(b.Plan, source, r)); line > 0 {
+			return line
 		}
 	}
 	return 0
+}
+
+// first returns the first line, or 0.
+func first(lines []int) int {
+	if len(lines) == 0 {
+		return 0
+	}
+	return lines[0]
 }

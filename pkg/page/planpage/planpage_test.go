@@ -3,6 +3,7 @@ package planpage_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,8 +124,59 @@ func TestEveryRowHasItsLine(t *testing.T) {
 			t.Errorf("message without a line: %+v", m)
 		}
 	}
+	for _, row := range rows(find(t, d, planpage.Sizes).Tables[0]) {
+		if name, _, _ := strings.Cut(row, "|"); !strings.Contains(row, "#") && name != "Shared" && name != "Signatures" {
+			t.Errorf("part without a line: %s", row)
+		}
+	}
 	if text := html(t, o); strings.Contains(text, "hunter2") {
 		t.Error("the page has the password of a chart")
+	}
+}
+
+// TestNotesHaveLines checks which line of the configuration notes and signers refer to.
+func TestNotesHaveLines(t *testing.T) {
+	t.Parallel()
+	o := sample(t, 2)
+	signer := plan.Signer{Type: "signedBy", Name: "key 1"}
+	for i := range o.Plan.Images {
+		if img := &o.Plan.Images[i]; img.Kind == plan.BundleImage || img.Kind == plan.AdditionalImage {
+			img.Signers = []plan.Signer{signer}
+		}
+	}
+	index := o.Plan.Catalogs[0].Name()
+	notes := map[string]string{
+		index + `: package "basalt-operator": channel "x" is left out`:     "name: basalt-operator",
+		index + ": package amber-operator: bundle a declares a dependency": "name: amber-operator",
+		`bundle "basalt-operator.v1.3.0" of ` + index + " needs an API":    "name: basalt-operator",
+		index + ": it is an SQLite index":                                  "catalog:",
+		"imageset.yaml:2: the installed operator x is not mirrored":        "apiVersion:",
+		"other.yaml:2: nothing":                                            "",
+		"the signatures of 4.20.1 were not verified":                       "stable-4.20",
+		"registry.example.com/tools/netcheck:1.4: 1 layer is not there":    "netcheck",
+		"image podinfo has no registry":                                    "name: podinfo",
+		"tools/oc.tar.gz is a file":                                        "files.example",
+		"a note about nothing":                                             "",
+	}
+	o.Plan.Notes = slices.Collect(maps.Keys(notes))
+	d := planpage.New(o)
+	for _, m := range find(t, d, planpage.Attention).Messages {
+		for note, want := range notes {
+			if !strings.HasSuffix(strings.ToLower(note), strings.ToLower(m.Text)) {
+				continue
+			}
+			if (m.Line > 0) != (want != "") || m.Line > 0 && !strings.Contains(o.Source.Lines[m.Line-1], want) {
+				t.Errorf("%q has line %d, want the one with %q", note, m.Line, want)
+			}
+			delete(notes, note)
+		}
+	}
+	if len(notes) > 0 {
+		t.Errorf("the page does not have %v", notes)
+	}
+	tables := find(t, d, planpage.Signatures).Tables
+	if got := rows(tables[0]); len(got) != 1 || !strings.HasPrefix(got[0], "key 1|signedBy|") || strings.Count(got[0], "#") != 4 || tables[0].Rows[0].Cells[3].Note != "and 2 more" {
+		t.Errorf("the signers are %q, %+v", got, tables[0].Rows[0].Cells[3])
 	}
 }
 

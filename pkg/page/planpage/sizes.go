@@ -78,7 +78,7 @@ func (b *builder) sizeSection() page.Section {
 	for i := range b.Plan.Releases {
 		ids["release "+b.Plan.Releases[i].Name()] = releaseID(i)
 	}
-	table := page.Table{Caption: "Sizes by part", Columns: Columns("Part", "Kind", "#Images", "#Needs", "#Only it needs")}
+	table := page.Table{Caption: "Sizes by part", Columns: Columns("Part", "Kind", "#Images", "#Needs", "#Only it needs", "Asked for by")}
 	tiles := &page.Treemap{Caption: "Content by part, as areas", Groups: groups()}
 	parts := make([]part, 0, len(known))
 	for _, p := range known {
@@ -90,6 +90,7 @@ func (b *builder) sizeSection() page.Section {
 	if len(parts) > listedParts {
 		table.Caption = fmt.Sprintf("The %d largest of %d parts; the tables below have the others", listedParts, len(parts))
 	}
+	lines := b.partLines()
 	for i, p := range parts {
 		size := b.sizes[p.key]
 		rest -= size.Own
@@ -97,7 +98,7 @@ func (b *builder) sizeSection() page.Section {
 		if i >= listedParts {
 			continue
 		}
-		table.Rows = append(table.Rows, page.Row{Cells: []page.Cell{{Text: p.name, Link: ids[p.key]}, {Text: p.kind}, Count(size.Images), Bytes(size.Bytes), Bytes(size.Own)}})
+		table.Rows = append(table.Rows, page.Row{Cells: []page.Cell{{Text: p.name, Link: ids[p.key]}, {Text: p.kind}, Count(size.Images), Bytes(size.Bytes), Bytes(size.Own), askedBy("", lines[p.key]...)}})
 	}
 	if rest > 0 {
 		table.Rows = append(table.Rows, page.Row{Cells: []page.Cell{{Text: "Shared"}, {Text: "needed by several parts"}, {}, Bytes(rest), {}}})
