@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
+	"github.com/spf13/cobra"
+
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/progress"
@@ -46,6 +48,10 @@ type app struct {
 	logFormat string
 	logPath   string
 	progress  string // as given; after openScreen, auto is replaced
+
+	// ran is the command that runs, with its arguments.
+	ran     *cobra.Command
+	ranArgs []string
 
 	settings string // a file, or noSettings
 	set      []appliedSetting

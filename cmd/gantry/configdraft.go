@@ -151,5 +151,8 @@ func (a *app) showDraft(f *draftFlags, d *config.Draft, err error) error {
 			return nil
 		}
 	}
-	return a.result(d, func() string { return string(d.YAML) })
+	if a.format == outputText {
+		return a.documents(d.YAML, nil)
+	}
+	return a.result(d, nil)
 }

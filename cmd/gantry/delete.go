@@ -106,6 +106,7 @@ func (a *app) listDeletions(ctx context.Context, f deleteFlags) error {
 	if err := log.listedDeletions(list); err != nil {
 		return err
 	}
+	list.File = absolute(list.File)
 	if err := a.text(view.DeletionList(list, f.command)); err != nil {
 		return err
 	}

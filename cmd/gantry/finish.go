@@ -20,6 +20,7 @@ func (a *app) finish(err error) int {
 	case a.events != nil:
 		a.events.End(code, errorTextOf(code, err))
 	case err == nil || code == exitSomething:
+		a.sayNext()
 	case a.output == outputJSON:
 		text, jsonErr := json.Marshal(errorDocument{errorTextOf(code, err)})
 		if jsonErr == nil {

@@ -262,7 +262,10 @@ func (a *app) showMirrored(f *mirrorFlags, result *mirroring.Result, err error) 
 	case result.Repaired != nil:
 		return a.showRepair(result)
 	case o.ResourcesOnly:
-		return a.result(result, func() string { return view.ResourcesOnly(result) })
+		return a.result(result, func() string {
+			absoluteResources(result.Resources)
+			return view.ResourcesOnly(result)
+		})
 	case o.DryRun:
 		return a.showPlan(&shownPlan{1, result.Plan, result.PlanDigest, o.Destination, result.ToCopy, result.PlannedDeltas, result.Resources, result.Replaced, result.Warnings, result.Verified, result.UnsignedImages, result.Gate, nil, result.Plan.Notes})
 	case err == nil || errors.As(err, &partial) || pruned:

@@ -25,6 +25,9 @@ func (a *app) showResult(r *mirroring.Result, notesAt string, pullFlags []string
 	if text := view.WithheldLater(r); text != "" {
 		a.warn("%s", text)
 	}
+	a.say("%s", view.Transfer(r.Transfer))
+	absoluteResources(r.Resources)
+	r.Destination = absolute(r.Destination)
 	if err := a.text(view.Mirrored(r, notesAt, pullFlags)); err != nil {
 		return err
 	}
@@ -32,11 +35,8 @@ func (a *app) showResult(r *mirroring.Result, notesAt string, pullFlags []string
 		for _, text := range view.DeletionFailures(r.Pruned.Deleted) {
 			a.warn("%s", text)
 		}
-		if err := a.text("\n" + view.Pruned(r.Pruned)); err != nil {
-			return err
-		}
+		return a.text("\n" + view.Pruned(r.Pruned))
 	}
-	a.say("%s", view.Transfer(r.Transfer))
 	return nil
 }
 

@@ -29,7 +29,7 @@ func (a *app) commandLine(args []string) (*cobra.Command, []string, error) {
 		return nil, nil, err
 	}
 	if to.Help != "" {
-		return &cobra.Command{Use: name, RunE: func(*cobra.Command, []string) error { return a.text(to.Help) }}, []string{}, nil
+		return &cobra.Command{Use: name, RunE: func(*cobra.Command, []string) error { return a.exact(to.Help) }}, []string{}, nil
 	}
 	a.notes, a.setenv, a.versionText = to.Notes, to.Env, to.Version
 	return a.command(named(to.Args)), to.Args, nil

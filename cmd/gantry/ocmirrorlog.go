@@ -70,7 +70,7 @@ func (l *ocMirrorLog) print(lines string) error {
 	if !l.app.talks() {
 		return nil
 	}
-	return l.app.text(lines)
+	return l.app.exact(lines)
 }
 
 // listedDeletions prints that a list of images to delete was made. It may be called on nil.

@@ -144,7 +144,7 @@ func (a *app) documents(text []byte, err error) error {
 		return err
 	}
 	if _, ok := terminalOf(a.stdout); ok {
-		return a.text(string(text))
+		return a.exact(string(text))
 	}
 	_, err = a.stdout.Write(text)
 	return err

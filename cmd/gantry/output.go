@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -20,23 +21,29 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
-// text prints a result on stdout.
-func (a *app) text(text string) error {
+// text prints a result on stdout. On a terminal, long lines are wrapped.
+func (a *app) text(text string) error { return a.exact(view.Wrap(plain(text), a.columns())) }
+
+// exact prints text on stdout whose lines have a meaning, such as YAML.
+func (a *app) exact(text string) error {
 	_, err := io.WriteString(a.stdout, a.colored(a.stdout, plain(text)))
 	return err
 }
 
 // columns returns the width of the terminal that stdout is, or 0 if it is none.
-func (a *app) columns() int {
-	f, ok := terminalOf(a.stdout)
+func (a *app) columns() int { return a.columnsOf(a.stdout) }
+
+// columnsOf returns the width of the terminal that w is: its own, or that of $COLUMNS if it has none. 0 is no terminal.
+func (a *app) columnsOf(w io.Writer) int {
+	f, ok := terminalOf(w)
 	if !ok {
 		return 0
 	}
 	columns, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
+	if err != nil || columns <= 0 {
+		columns, _ = strconv.Atoi(a.getenv("COLUMNS")) // 0 is no limit
 	}
-	return columns
+	return max(columns, 0)
 }
 
 // colored returns a text with its problems in color if w is a terminal that shows colors.

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/progress"
@@ -100,7 +101,8 @@ func (a *app) warn(format string, args ...any) {
 
 // line writes a line to stderr.
 func (a *app) line(format string, args ...any) {
-	fmt.Fprintln(a.stderr, a.colored(a.stderr, plain(redact.Text(fmt.Sprintf(format, args...)))))
+	text := view.Wrap(plain(redact.Text(fmt.Sprintf(format, args...))), a.columnsOf(a.stderr))
+	fmt.Fprintln(a.stderr, a.colored(a.stderr, text))
 }
 
 // Write lets package progress print lines.

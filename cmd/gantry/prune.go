@@ -96,7 +96,9 @@ func (a *app) prune(ctx context.Context, f pruneFlags) error {
 	if result == nil {
 		return err
 	}
-	return a.showDeletion(result.Deleted, result, view.Pruned(result), err)
+	shown := *result
+	shown.Saved = absolute(result.Saved)
+	return a.showDeletion(result.Deleted, result, view.Pruned(&shown), err)
 }
 
 // pruneListed lists what a configuration selects, or deletes what a list has.
@@ -118,7 +120,10 @@ func (a *app) pruneOthers(ctx context.Context, mirror string, f pruneFlags) erro
 	if err != nil {
 		return err
 	}
-	return a.result(result, func() string { return view.Unrecorded(result) })
+	return a.result(result, func() string {
+		result.Saved = absolute(result.Saved)
+		return view.Unrecorded(result)
+	})
 }
 
 // maxPeriod is the longest time span of --older-than: 100 years.

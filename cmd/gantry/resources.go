@@ -76,5 +76,8 @@ func (a *app) resources(ctx context.Context, o cluster.ResourcesOptions, trust *
 		return err
 	}
 	nameFlagsIn(files)
-	return a.result(files, func() string { return view.Resources(files) })
+	return a.result(files, func() string {
+		absoluteResources(files)
+		return view.Resources(files)
+	})
 }

@@ -52,6 +52,7 @@ gantry completion SHELL prints completions for bash, zsh, fish and powershell.
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			a.ran, a.ranArgs = cmd, args
 			if a.begin != nil && !onlyPrints(cmd) {
 				a.begin()
 			}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -36,6 +38,8 @@ const (
 	// scriptUpdates is the host of the update service, graph data and signatures of the small
 	// releases of pkg/platform/releasetest.
 	scriptUpdates = "updates.example.com"
+	// scriptFolder is printed in place of the folder of a script.
+	scriptFolder = "/home/ann"
 	// scriptCharts is the host of a chart repository.
 	scriptCharts = "charts.example.com"
 )
@@ -139,8 +143,15 @@ func (w *scriptFixture) run(ts *testscript.TestScript, args []string) int {
 	back, err := os.Getwd()
 	ts.Check(err)
 	ts.Check(os.Chdir(ts.MkAbs(".")))
-	code := (&app{stdout: ts.Stdout(), stderr: ts.Stderr(), env: env}).run(args)
+	dir, err := os.Getwd()
+	ts.Check(err)
+	var stdout, stderr bytes.Buffer
+	code := (&app{stdout: &stdout, stderr: &stderr, env: env}).run(args)
 	ts.Check(os.Chdir(back))
+	for w, printed := range map[io.Writer]string{ts.Stdout(): stdout.String(), ts.Stderr(): stderr.String()} {
+		_, err = io.WriteString(w, strings.ReplaceAll(printed, dir, scriptFolder))
+		ts.Check(err)
+	}
 	return code
 }
 

@@ -129,9 +129,29 @@ func TestColorsOnATerminal(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	a := &app{stdout: &b, stderr: &b, env: map[string]string{"TERM": "xterm"}}
+	a := &app{stdout: &b, stderr: &b, env: map[string]string{"TERM": "xterm", "COLUMNS": "40"}}
 	a.line("gantry: %s", "broken")
 	if b.String() != "gantry: broken\n" || a.columns() != 0 {
 		t.Errorf("without a terminal: %q, %d columns", b.String(), a.columns())
 	}
+
+	// Sentences are wrapped on a terminal only. One that does not know its width has the one of COLUMNS.
+	const long = "a sentence that is longer than the screen, so that it has to be continued below"
+	for _, tc := range []struct {
+		columns uint16
+		want    string
+	}{
+		{66, "gantry: a sentence that is longer than the screen, so that it has\r\n  to be continued below\r\n"},
+		{0, "gantry: a sentence that is longer than\r\n  the screen, so that it has to be\r\n  continued below\r\n"},
+	} {
+		fail.On(t, unix.IoctlSetWinsize(int(screen.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: tc.columns, Row: 20}))
+		(&app{stderr: screen, env: map[string]string{"TERM": "dumb", "COLUMNS": "40"}}).line("gantry: %s", long)
+		got := make([]byte, len(tc.want))
+		if _, err := io.ReadFull(keys, got); err != nil || string(got) != tc.want {
+			t.Errorf("%d columns: %q, want %q (%v)", tc.columns, got, tc.want, err)
+		}
+	}
+	b.Reset()
+	a.line("gantry: %s", long)
+	fail.Diff(t, "gantry: "+long+"\n", b.String())
 }

@@ -41,7 +41,7 @@ func (a *app) printVersion() error {
 		return a.result(all, nil)
 	}
 	if a.versionText != "" {
-		return a.text(a.versionText)
+		return a.exact(a.versionText)
 	}
 	_, err := fmt.Fprintf(a.stdout, "gantry %s (%s, %s/%s)\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
@@ -82,9 +84,12 @@ func Status(ctx context.Context, o StatusOptions) (*MirrorState, error) {
 	return s, adviseUnreadable(t, failed)
 }
 
-// adviseUnreadable adds a hint to the error of records that cannot be read, unless it has one.
+// adviseUnreadable adds a hint to the error of records that cannot be read, unless it has one. What usually helps if a
+// registry fails does not, if only a record fails.
 func adviseUnreadable(t *site.RegistryDestination, err error) error {
-	if err == nil || advice.Hint(err) != "" || errors.Is(err, context.Canceled) {
+	e, ok := errors.AsType[*remote.Error](err)
+	record := ok && e.Hint == "" && strings.HasPrefix(e.Op, "reading ")
+	if err == nil || !record && advice.Hint(err) != "" || errors.Is(err, context.Canceled) {
 		return err
 	}
 	return advice.Wrap(advice.KindOf(err), err, "run again; if the error stays, the registry lost or altered what the record consists of: delete the tags of that record in "+t.ImageSets().Repository().Name()+", and run gantry mirror for the image set, which writes its record again")

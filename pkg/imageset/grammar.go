@@ -118,7 +118,7 @@ func (g grammar) shape(doc string) shape {
 		s.Enum = append(s.Enum, k)
 	}
 	if s.Enum != nil {
-		s.Enum = append(s.Enum, nil)
+		s.Enum = append(s.Enum, "", nil) // which mean unset
 	}
 	return s
 }

@@ -7,6 +7,7 @@ import (
 )
 
 func schemaOf(s shape, title, description string) []byte {
+	s = s.withExamples("", examples())
 	s.Schema = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = title
 	s.Type = []string{"object"}
@@ -22,6 +23,7 @@ type shape struct {
 	Description          string           `json:"description,omitempty"`
 	Type                 []string         `json:"type,omitempty"`
 	Enum                 []any            `json:"enum,omitempty"`
+	Examples             []any            `json:"examples,omitempty"`
 	Pattern              string           `json:"pattern,omitempty"`
 	MaxLength            int              `json:"maxLength,omitempty"`
 	Minimum              int64            `json:"minimum,omitempty"`
@@ -39,6 +41,7 @@ func (o object[T]) shape() shape {
 		if f.required {
 			s.Required = append(s.Required, f.name)
 			property.Type = slices.DeleteFunc(slices.Clone(property.Type), func(t string) bool { return t == "null" })
+			property.Enum = slices.DeleteFunc(slices.Clone(property.Enum), func(e any) bool { return e == nil || e == "" })
 		}
 		s.Properties[f.name] = property
 	}

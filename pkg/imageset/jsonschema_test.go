@@ -22,7 +22,7 @@ type schema struct {
 	Schema               string `json:"$schema"`
 	Title, Description   string
 	Type                 []string
-	Enum                 []any
+	Enum, Examples       []any
 	Pattern              string
 	MaxLength            int
 	Minimum, Maximum     float64

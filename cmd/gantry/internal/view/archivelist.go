@@ -21,5 +21,5 @@ func ArchiveContent(l *inspect.ArchiveContent, width int) string {
 		what := cmp.Or(textIf(x.DeltaOf != "", "delta of %s (%s)", x.DeltaOf, progress.Bytes(x.BlobSize)), Printable(x.MediaType), "blob")
 		what += textIf(x.Parts > 0, ", part %d of %d", x.Part, x.Parts)
 		return fmt.Sprintf("%s\t%d\t%d\t%s\t%s", x.Volume, x.Offset, x.Size, x.Digest, what)
-	}), "WHAT", "BYTES")
+	}), "WHAT", "BYTES", "OFFSET")
 }

@@ -13,7 +13,7 @@ import (
 func CatalogListing(l *listing.CatalogListing, bundles, wide bool, width int) string {
 	features := textIf(wide, "\tFEATURES")
 	if bundles {
-		return tabulate(width, "PACKAGE\tCHANNEL\tBUNDLE\tVERSION\t"+features, bundleRows(l.Packages[0], wide), "FEATURES", "PACKAGE")
+		return tabulate(width, "PACKAGE\tCHANNEL\tBUNDLE\tVERSION\t"+features, bundleRows(l.Packages[0], wide), "FEATURES", "PACKAGE", "VERSION")
 	}
 	return tabulate(width, "PACKAGE\tDEFAULT CHANNEL\tHEAD\tCHANNELS"+features, packageRows(l.Packages, wide), "FEATURES", "CHANNELS")
 }

@@ -34,8 +34,7 @@ func longBundle() listing.CatalogBundle {
 // TestContentsFit checks that lists with the longest names of real catalogs fit 80 columns, and that a pipe gets everything.
 func TestContentsFit(t *testing.T) {
 	t.Parallel()
-	b, short := longBundle(), longBundle()
-	short.Name = "gatekeeper-operator-product.v3.21.0"
+	b := longBundle()
 	stored := contents.Stored{Size: 1 << 31, Here: airgap.Available, At: contents.Partly, Volumes: []contents.Volume{{Sequence: 1, Name: "gantry-000001.0001.tar"}, {Sequence: 1, Name: "gantry-000001.0002.tar"}}}
 	channel := listing.CatalogChannel{Catalog: b.Catalog, Package: b.Package, Name: "stable-v1.3", Default: true, Head: b.Name, Bundles: []string{b.Name}, Versions: []string{b.Version, "3.0.0"}}
 	lists := map[string]*contents.List{
@@ -44,7 +43,7 @@ func TestContentsFit(t *testing.T) {
 			{Catalog: "other", Place: "file:///media/disk", Name: "a"},
 		}},
 		"channels": {Channels: []contents.Channel{{CatalogChannel: channel, HeadBundle: &b, Stored: stored}, {Place: "x", CatalogChannel: listing.CatalogChannel{Package: "a"}}}},
-		"bundles":  {Bundles: []contents.Bundle{{CatalogBundle: short, Stored: stored}, {Place: "x"}}},
+		"bundles":  {Bundles: []contents.Bundle{{CatalogBundle: b, Stored: stored}, {Place: "x"}}},
 		"catalogs": {Catalogs: []contents.Catalog{{Name: b.Catalog, Image: "mirror.example.com:5000/ocp/redhat/redhat-operator-index:v4.20", Stored: stored}}},
 		"images":   {Images: []contents.Image{{Names: []string{"community-operator-pipeline-prod/kube-green:v1"}, Kind: plan.BundleImage, Packages: []string{b.Package}, Source: "quay.io/community-operator-pipeline-prod/kube-green:v1", Stored: stored}}},
 		"files":    {Files: []contents.File{{MirroredFile: site.MirroredFile{Name: "rhcos-live.iso", SHA256: digest.FromString("")}, Origin: "https://mirror.example.com/pub/rhcos/rhcos-live.iso", Stored: stored}}},
@@ -53,11 +52,7 @@ func TestContentsFit(t *testing.T) {
 	}
 	for kind, l := range lists {
 		for _, wide := range []bool{false, true} {
-			widths := []int{80, 100, 200}
-			if wide {
-				widths[0] = 90 // reasons are as long as names
-			}
-			for _, width := range widths {
+			for _, width := range []int{80, 100, 120, 200} {
 				text := Contents(l, wide, width)
 				for line := range strings.Lines(text) {
 					if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {

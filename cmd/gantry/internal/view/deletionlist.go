@@ -23,8 +23,8 @@ func DeletionList(l *removal.DeletionList, command string) string {
 	section(&b, "\nNot found:", each(l.Unmatched, OneLine))
 	fmt.Fprintf(&b, "\nThe list is in %s.\n", l.File)
 	if len(l.Images) > 0 {
-		fmt.Fprintf(&b, "\nNothing was deleted. To delete it: %s %s %s\nRemove it from %s, too:\nuntil then, each run mirrors it again.\n",
-			command, l.File, l.Mirror, configurationsOf(l.ImageSets))
+		fmt.Fprintf(&b, "\nRemove it from %s, too:\nuntil then, each run mirrors it again.\nNothing was deleted. To delete it:\n  %s %s %s\n",
+			configurationsOf(l.ImageSets), command, ShellWord(l.File), l.Mirror)
 	}
 	return b.String()
 }

@@ -107,9 +107,10 @@ Not in the mirror:
 
 The list is in /list.yaml.
 
-Nothing was deleted. To delete it: gantry prune --list /list.yaml docker://m/site
 Remove it from the configurations of the image sets ops, edge, too:
 until then, each run mirrors it again.
+Nothing was deleted. To delete it:
+  gantry prune --list /list.yaml docker://m/site
 `},
 		{"refused", `{"mirror": "docker://m/site", "refused": true, "images": []}`, deleted, "Nothing was deleted from docker://m/site.\n"},
 		{"interrupted", `{"mirror": "docker://m/site", "images": []}`, deleted, "Nothing was deleted from docker://m/site yet. Run it again to continue.\n"},

@@ -42,14 +42,17 @@ func Pruned(r *removal.PruneResult) string {
 	section(&b, "\nNot needed by any image set, but kept:", each(p.Kept, func(k prune.Kept) string {
 		return OneLine(nameOf(k.Repository, k.Tag, string(k.Digest)) + ": " + k.Reason)
 	}))
-	writeIf(&b, r.Saved != "", "\nThe plan is in %s. To execute it: gantry prune --plan %s %s\n", r.Saved, r.Saved, p.Mirror)
 	switch {
 	case p.Empty(), onlyRecords(r):
 	case r.Refused:
 		b.WriteString("\nNothing was deleted.\n")
 	case r.Deleted == nil:
 		fmt.Fprintf(&b, "\nThe mirror has records of %s: %s. What any other image set needs is not known,\nand is deleted if it is listed here: run gantry mirror for it before.\n", Number(len(r.ImageSets), "image set", "image sets"), OneLine(strings.Join(r.ImageSets, ", ")))
-		b.WriteString("\nNothing was deleted. To delete: set --yes, or save the plan with --save and execute it with --plan.\n")
+		how := " set --yes, or save the plan with --save and execute it with --plan."
+		if r.Saved != "" {
+			how = "\n  gantry prune --plan " + ShellWord(r.Saved) + " " + p.Mirror
+		}
+		fmt.Fprintf(&b, "\nNothing was deleted. To delete:%s\n", how)
 	default:
 		b.WriteString("\n" + collectGarbage)
 	}

@@ -141,12 +141,11 @@ The image set old is given up: its records are deleted last.
 Not needed by any image set, but kept:
   a/e:v1: a cluster runs it
 
-The plan is in /plan.json. To execute it: gantry prune --plan /plan.json docker://m/site
-
 The mirror has records of 2 image sets: edge, ops. What any other image set needs is not known,
 and is deleted if it is listed here: run gantry mirror for it before.
 
-Nothing was deleted. To delete: set --yes, or save the plan with --save and execute it with --plan.
+Nothing was deleted. To delete:
+  gantry prune --plan /plan.json docker://m/site
 `},
 		{"a registry that deletes nothing", `{"plan": ` + deletions + `, "refused": true}`, as(Pruned), `Not deleted from docker://m/site:
 

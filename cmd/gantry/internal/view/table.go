@@ -28,6 +28,9 @@ func tabulate(width int, titles string, rows []string, drop ...string) string {
 			return align(width, kept)
 		}
 	}
+	for slices.Contains(drop, strings.TrimSpace(columnTitle(lines[0]))) {
+		lines = each(lines, func(line string) string { return without(line, 0) })
+	}
 	names, rest := make([]string, len(lines)), make([]string, len(lines))
 	for i, line := range lines {
 		names[i], _, _ = strings.Cut(line, "\t")
@@ -44,6 +47,12 @@ func tabulate(width int, titles string, rows []string, drop ...string) string {
 		}
 	}
 	return Trimmed(b.String())
+}
+
+// columnTitle returns the title of the first column, "" if it is the only one.
+func columnTitle(titles string) string {
+	title, _, several := strings.Cut(titles, "\t")
+	return textIf(several, "%s", title)
 }
 
 // dropped returns lines without the columns that do not fit; the first line has their titles. ok is false if the rest does
@@ -151,23 +160,34 @@ func fits(all []tableColumn, width int) bool {
 	return width <= 0 || total <= width
 }
 
-// narrow reduces the widest columns until the table fits on the screen, if need be to their longest words.
+// narrow reduces the widest columns until the table fits on the screen, if need be to their longest words. If these are too
+// long together, columns get narrower than words, so that only the rows with such words are too wide.
 func narrow(all []tableColumn, width int) {
-	total, enough := columnGap*(len(all)-1), fits(all, width)
+	total, words := columnGap*(len(all)-1), columnGap*(len(all)-1)
 	for _, c := range all {
-		total += c.width
+		total, words = total+c.width, words+c.word
+	}
+	enough := fits(all, width)
+	least := func(c tableColumn) int {
+		switch {
+		case enough:
+			return c.least
+		case words <= width:
+			return c.word
+		}
+		return min(c.word, leastColumn)
 	}
 	for ; width > 0 && total > width; total-- {
-		widest := -1
+		at := -1
 		for i, c := range all {
-			if (c.width > c.least || !enough && c.width > c.word) && (widest < 0 || c.width > all[widest].width) {
-				widest = i
+			if c.width > least(c) && (at < 0 || c.width > all[at].width) {
+				at = i
 			}
 		}
-		if widest < 0 {
+		if at < 0 {
 			return
 		}
-		all[widest].width--
+		all[at].width--
 	}
 }
 
@@ -182,8 +202,11 @@ func writeRow(b *strings.Builder, cells []string, all []tableColumn, width int) 
 				room = max(width-at, leastColumn)
 			}
 		}
+		if i > 0 && i == len(all)-1 && width > 0 {
+			room = max(min(room, width-at), leastColumn) // a long word may have moved it
+		}
 		wrapped[i] = wrapWords(cell, room)
-		at += all[i].width + columnGap
+		at += max(all[i].width, widest(wrapped[i])) + columnGap
 	}
 	for n := 0; ; n++ {
 		var line strings.Builder
@@ -201,6 +224,14 @@ func writeRow(b *strings.Builder, cells []string, all []tableColumn, width int) 
 			return
 		}
 	}
+}
+
+// widest returns the width of the widest line.
+func widest(lines []string) (n int) {
+	for _, line := range lines {
+		n = max(n, utf8.RuneCountInString(line))
+	}
+	return n
 }
 
 // wrapWords returns a cell as lines of at most n columns, unless a word is longer.
