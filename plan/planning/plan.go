@@ -142,9 +142,7 @@ func Make(ctx context.Context, o Options) (*Result, error) {
 	defer s.Release()
 	var before *plan.Outline
 	if o.Page {
-		if last, _ := earlierPlan(s, selection.PlanName(o.Name, o.Config)); last != nil {
-			before = last.Outline()
-		}
+		before = LastOutline(s, selection.PlanName(o.Name, o.Config))
 	}
 	p, err := site.Planned(ctx, t, false, func(ctx context.Context) (*plan.Plan, error) {
 		return MakeFor(ctx, s, t, o, trust, asked, selected, !o.Any())
@@ -325,6 +323,15 @@ func MakeFor(ctx context.Context, s *workspace.Session, t site.Destination, o Op
 		return p, nil
 	}
 	return p, admission.KeepClaim(s, o.Config, name)
+}
+
+// LastOutline returns the outline of the last plan of an image set in the workspace; nil if there is none that can be read.
+func LastOutline(s *workspace.Session, name string) *plan.Outline {
+	last, _ := earlierPlan(s, name)
+	if last == nil {
+		return nil
+	}
+	return last.Outline()
 }
 
 // earlierPlan returns the last plan of an image set in the workspace, and when it was saved; nil if there is none

@@ -110,9 +110,9 @@ func (b *builder) changes() page.Section {
 	if !b.Compared {
 		return page.Section{}
 	}
-	s := page.Section{ID: Changes, Title: "Changes", Lead: "Compared with the plan before in this workspace."}
+	s := page.Section{ID: Changes, Title: "Changes", Lead: "Compared with the plan before."}
 	if b.Before == nil {
-		s.Messages = []page.Message{{Level: page.Note, Text: "This is the first plan of " + b.Plan.Name + " in this workspace."}}
+		s.Messages = []page.Message{{Level: page.Note, Text: "This is the first plan of " + b.Plan.Name + " here."}}
 		return s
 	}
 	d := plan.Compare(b.Before, b.Plan.Outline())
