@@ -180,6 +180,25 @@ func TestNotesHaveLines(t *testing.T) {
 	}
 }
 
+// TestManyImages checks that packages with more images than fit list the same number, and others all of theirs.
+func TestManyImages(t *testing.T) {
+	t.Parallel()
+	o := sample(t, 2)
+	c := o.Plan.Catalogs[0]
+	for i := range 12_000 {
+		because := plan.Reason{Catalog: c.Name(), Package: c.Packages[0].Name, Bundle: "many"}
+		o.Plan.Images = append(o.Plan.Images, plan.Image{Source: fmt.Sprintf("registry.example.com/many/%0100d:v1", i), Kind: plan.RelatedImage, Reasons: []plan.Reason{because}})
+	}
+	items := find(t, planpage.New(o), planpage.Operators).Items
+	many, few := items[0].Tables[1], items[1].Tables[1]
+	if n := len(many.Rows); n < 5000 || n > 9000 || !strings.HasPrefix(many.Caption, fmt.Sprintf("Images of amber-operator: the first %d of 12002, because", n)) {
+		t.Errorf("%d rows of %s", n, many.Caption)
+	}
+	if few.Caption != "Images of basalt-operator" || len(few.Rows) != 6 {
+		t.Errorf("%d rows of %s", len(few.Rows), few.Caption)
+	}
+}
+
 // TestSizesAddUp checks that what the parts have alone, and what they share, is the content of the plan.
 func TestSizesAddUp(t *testing.T) {
 	t.Parallel()
