@@ -124,11 +124,3 @@ func (in *opened) catalogImages(ctx context.Context, list *List, matches *matche
 	}
 	return nil
 }
-
-// with adds a name to a list unless it is empty or there already.
-func with(list []string, name string) []string {
-	if name == "" || slices.Contains(list, name) {
-		return list
-	}
-	return append(list, name)
-}

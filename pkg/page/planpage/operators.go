@@ -138,11 +138,6 @@ func (b *builder) item(c *plan.Catalog, pkg *plan.Package, id string, ask page.C
 	return item
 }
 
-// sourceName returns the source of an image without its digest, which has a column of its own.
-func sourceName(img *plan.Image) string {
-	return strings.TrimSuffix(plan.SourceText(img.Source), "@"+string(img.Digest))
-}
-
 // dependencies shows the bundles that others need.
 func (b *builder) dependencies() page.Section {
 	t := page.Table{Caption: "Bundles that were added because others need them", Columns: Columns("Package", "Channel", "Bundle", "Needed by", "Asked for by")}

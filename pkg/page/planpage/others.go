@@ -11,17 +11,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
-// additional returns the images that the configuration names itself.
-func (b *builder) additional() (all []*plan.Image) {
-	for i := range b.Plan.Images {
-		img := &b.Plan.Images[i]
-		if img.Kind == plan.AdditionalImage && !slices.ContainsFunc(img.Reasons, func(r plan.Reason) bool { return r.Chart != "" }) {
-			all = append(all, img)
-		}
-	}
-	return all
-}
-
 // others shows images, charts and files.
 func (b *builder) others() page.Section {
 	s := page.Section{ID: Additional, Title: "Images"}
