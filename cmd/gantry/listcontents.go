@@ -38,7 +38,7 @@ func (f *contentsFlags) addCatalogs(c *cobra.Command) {
 
 // placesHelp describes the arguments of gantry list.
 const placesHelp = `FROM is one of:
-  docker://HOST[:PORT][/PREFIX]    a mirror, by its records
+  docker://HOST[:PORT][/PREFIX]    a mirror, by its records, or by what its registry lists
   file://DIR...                    an archive, with the folders that it builds on
 `
 

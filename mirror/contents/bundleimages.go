@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/plan/build"
+	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/plan/listing"
 )
 
@@ -74,10 +75,7 @@ func (in *opened) readBundles(ctx context.Context) error {
 // bundleImage returns what to read the image of a bundle from, nil if it is not at hand, and its reference there.
 func (in *opened) bundleImage(c *openCatalog, b *listing.CatalogBundle) (image.Reader, string) {
 	if c.stock == nil {
-		if in.sizes && len(b.Images) > 0 {
-			return in.sources.Origin, b.Images[0]
-		}
-		return nil, ""
+		return in.namedImage(c, b)
 	}
 	for _, img := range c.stock.bundles[bundleKey{c.of.Name(), b.Package, b.Name}] {
 		if img.Kind == plan.BundleImage {
@@ -85,4 +83,21 @@ func (in *opened) bundleImage(c *openCatalog, b *listing.CatalogBundle) (image.R
 		}
 	}
 	return nil, ""
+}
+
+// namedImage is bundleImage for a catalog that is in no plan.
+func (in *opened) namedImage(c *openCatalog, b *listing.CatalogBundle) (image.Reader, string) {
+	if len(b.Images) == 0 || c.found == nil && !in.sizes {
+		return nil, ""
+	}
+	if c.found == nil {
+		return in.sources.Origin, b.Images[0]
+	}
+	ref, err := reference.Parse(b.Images[0])
+	if err != nil {
+		return nil, ""
+	}
+	at := c.found.target.Repository(ref.Path) // programs that mirror keep the path
+	at.Tag, at.Digest = ref.Tag, ref.Digest
+	return in.sources.Origin, at.String()
 }

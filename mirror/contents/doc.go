@@ -11,6 +11,8 @@
 // bundles if a catalog does not show webhooks, are read from the images that are there. Sizes and bundles of a catalog
 // come from its registry, if they are asked for.
 //
+// A mirror without records is searched instead: its registry lists catalogs, releases and tags.
+//
 // What a catalog says is in plan/listing. This package changes nothing and verifies no bytes.
 //
 // Start with Packages in packages.go.

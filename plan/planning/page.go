@@ -34,7 +34,7 @@ func (r *Result) newPage(ctx context.Context, s *workspace.Session, selected *se
 		o.Warnings = append(o.Warnings, page.Message{Level: page.Warning, Text: w.Message, More: w.Hint, Line: w.Line})
 	}
 	o.Warnings = append(o.Warnings, r.replacedMessages()...)
-	graphs, err := updateGraphs(ctx, s, r.Plan)
+	graphs, err := UpdateGraphs(ctx, s, r.Plan)
 	if err != nil {
 		o.Warnings = append(o.Warnings, page.Message{Level: page.Note, Text: "The update graphs cannot be drawn", More: err.Error()})
 	}
@@ -45,9 +45,9 @@ func (r *Result) newPage(ctx context.Context, s *workspace.Session, selected *se
 	return d
 }
 
-// updateGraphs draws the graphs of all packages of a plan, by catalog and package: what is kept of each mirrored channel,
+// UpdateGraphs draws the graphs of all packages of a plan, by catalog and package: what is kept of each mirrored channel,
 // what is pruned, and what clusters run.
-func updateGraphs(ctx context.Context, s *workspace.Session, p *plan.Plan) (map[string]map[string]diagram.Drawing, error) {
+func UpdateGraphs(ctx context.Context, s *workspace.Session, p *plan.Plan) (map[string]map[string]diagram.Drawing, error) {
 	all := map[string]map[string]diagram.Drawing{}
 	read, err := build.Reselect(ctx, p, s.Sources.Plan(), build.Options{Log: s.Env.Logger()})
 	if err != nil {

@@ -328,6 +328,15 @@ func MakeFor(ctx context.Context, s *workspace.Session, t site.Destination, o Op
 	return p, admission.KeepClaim(s, o.Config, name)
 }
 
+// LastOutline returns the outline of the last plan of an image set in the workspace; nil if there is none that can be read.
+func LastOutline(s *workspace.Session, name string) *plan.Outline {
+	last, _ := earlierPlan(s, name)
+	if last == nil {
+		return nil
+	}
+	return last.Outline()
+}
+
 // earlierPlan returns the last plan of an image set in the workspace, and when it was saved; nil if there is none
 // that can be read.
 func earlierPlan(s *workspace.Session, name string) (*plan.Plan, time.Time) {

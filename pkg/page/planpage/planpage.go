@@ -25,6 +25,8 @@ type Options struct {
 	// Before is the plan before; nil if there is none. Compared says that there may be one.
 	Before   *plan.Outline
 	Compared bool
+	// Earlier are the plans before, the newest first, for the list of pruned versions.
+	Earlier []Earlier
 	// Warnings are added to those of the plan.
 	Warnings []page.Message
 }
@@ -34,8 +36,9 @@ type builder struct {
 	Options
 	find  *asked.Lines
 	sizes map[string]plan.PartSize // by part
-	// rows is how many images are listed.
-	rows int
+	// images are those of each part, and rows is how many of them are listed.
+	images map[string][]*plan.Image
+	rows   int
 }
 
 // The IDs of sections, for those that add to a document.
@@ -45,6 +48,7 @@ const (
 	Sizes      = "sizes"
 	Operators  = "operators"
 	Required   = "dependencies"
+	Pruned     = "pruned"
 	Releases   = "releases"
 	Updates    = "updates"
 	Additional = "images"
@@ -55,12 +59,22 @@ const (
 func New(o Options) *page.Document {
 	b := &builder{Options: o, find: asked.New(o.Config)}
 	b.sizes = o.Plan.PartSizes(func(_ *plan.Image, r plan.Reason) string { return partOf(r).key })
+	b.images = b.imagesOf()
+	b.rows = b.imageRows()
 	p := o.Plan
 	d := &page.Document{Kind: "Plan", Title: p.Name, Lead: b.lead(), Facts: b.facts(), Source: o.Source}
 	d.Sections = []page.Section{
-		b.attention(), b.changes(), b.sizeSection(), b.operators(), b.dependencies(), b.releases(), b.updates(), b.others(), b.signatures(),
+		b.attention(), b.changes(), b.sizeSection(), b.operators(), b.dependencies(), b.pruned(), b.releases(), b.updates(), b.others(), b.signatures(),
 	}
 	return d
+}
+
+// pruned lists the versions of earlier plans that this one does not have.
+func (b *builder) pruned() page.Section {
+	if len(b.Earlier) == 0 {
+		return page.Section{}
+	}
+	return page.Section{ID: Pruned, Title: "Pruned versions", Tables: PrunedVersions(b.Plan.Outline(), b.Earlier)}
 }
 
 // lead says in a sentence what the plan mirrors.

@@ -180,6 +180,25 @@ func TestNotesHaveLines(t *testing.T) {
 	}
 }
 
+// TestManyImages checks that packages with more images than fit list the same number, and others all of theirs.
+func TestManyImages(t *testing.T) {
+	t.Parallel()
+	o := sample(t, 2)
+	c := o.Plan.Catalogs[0]
+	for i := range 12_000 {
+		because := plan.Reason{Catalog: c.Name(), Package: c.Packages[0].Name, Bundle: "many"}
+		o.Plan.Images = append(o.Plan.Images, plan.Image{Source: fmt.Sprintf("registry.example.com/many/%0100d:v1", i), Kind: plan.RelatedImage, Reasons: []plan.Reason{because}})
+	}
+	items := find(t, planpage.New(o), planpage.Operators).Items
+	many, few := items[0].Tables[1], items[1].Tables[1]
+	if n := len(many.Rows); n < 5000 || n > 9000 || !strings.HasPrefix(many.Caption, fmt.Sprintf("Images of amber-operator: the first %d of 12002, because", n)) {
+		t.Errorf("%d rows of %s", n, many.Caption)
+	}
+	if few.Caption != "Images of basalt-operator" || len(few.Rows) != 6 {
+		t.Errorf("%d rows of %s", len(few.Rows), few.Caption)
+	}
+}
+
 // TestSizesAddUp checks that what the parts have alone, and what they share, is the content of the plan.
 func TestSizesAddUp(t *testing.T) {
 	t.Parallel()
@@ -218,7 +237,7 @@ func TestChanges(t *testing.T) {
 		}
 		return all
 	}
-	fail.Diff(t, []string{"This is the first plan of monthly in this workspace."}, texts())
+	fail.Diff(t, []string{"This is the first plan of monthly here."}, texts())
 	o.Before = o.Plan.Outline()
 	fail.Diff(t, []string{"Nothing changed."}, texts())
 	before := *o.Plan
@@ -230,6 +249,25 @@ func TestChanges(t *testing.T) {
 		"cedar-operator|[added]|stable|cedar-operator.v1.4.0|added: cedar-operator.v1.2.0, cedar-operator.v1.3.0, cedar-operator.v1.4.0",
 		"ubi9/ubi:9.6|[added]|additional|90.0 MiB",
 	}, texts())
+}
+
+// TestPrunedVersions lists what earlier plans had: bundles, whatever catalog has them now, and releases.
+func TestPrunedVersions(t *testing.T) {
+	t.Parallel()
+	o := sample(t, 3)
+	full := o.Plan.Outline()
+	now, middle := *o.Plan, *o.Plan
+	now.Catalogs, middle.Catalogs = []plan.Catalog{o.Plan.Catalogs[0]}, []plan.Catalog{o.Plan.Catalogs[0]}
+	now.Catalogs[0].Source, now.Catalogs[0].Packages = "registry.example.com/operators/index:v4.21", o.Plan.Catalogs[0].Packages[1:2]
+	now.Releases, middle.Catalogs[0].Packages = o.Plan.Releases[1:], o.Plan.Catalogs[0].Packages[:2]
+	o.Plan, o.Earlier = &now, []planpage.Earlier{{Name: "revision 2", Plan: middle.Outline()}, {Name: "revision 1", Plan: full}}
+	fail.Diff(t, []string{
+		"4.19.9-x86_64|platform release|revision 2", "amber-operator.v1.2.0|amber-operator|revision 2",
+		"cedar-operator.v1.2.0|cedar-operator|revision 1", "cedar-operator.v1.3.0|cedar-operator|revision 1", "cedar-operator.v1.4.0|cedar-operator|revision 1",
+	}, rows(find(t, planpage.New(o), planpage.Pruned).Tables[0]))
+	if tables := planpage.PrunedVersions(full, []planpage.Earlier{{Name: "revision 1", Plan: now.Outline()}}); tables != nil {
+		t.Errorf("nothing was pruned, but there is %+v", tables)
+	}
 }
 
 func TestText(t *testing.T) {
