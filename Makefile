@@ -128,8 +128,12 @@ test-long: ## run all tests in full length, without the race detector
 	cd .ci/tools/deltacorpus && $(PLAIN) $(GO) test -vet=off ./...
 
 .PHONY: demo
-demo: build ## mirror sample catalogs and releases directly and over signed disks, and check the result
-	$(PLAIN) $(GO) run ./cmd/demo -gantry $(BIN)/gantry
+demo: demo-began build ## mirror sample catalogs and releases directly and over signed disks, check the result, and print the time of each step
+	$(PLAIN) $(GO) run ./cmd/demo -gantry $(BIN)/gantry -built $$(($$(date +%s) - $$(cat $(BIN)/demo-began)))
+
+.PHONY: demo-began
+demo-began:
+	@mkdir -p $(BIN) && date +%s > $(BIN)/demo-began
 
 .PHONY: bench
 bench: build ## compare the speed with other tools in PATH; BENCH="-preset small -rounds 1" takes a minute, BENCH=-help lists flags

@@ -22,7 +22,7 @@ func Page(ctx context.Context, o open.Options) (*Inspection, *page.Document, err
 	d := &page.Document{}
 	if p != nil {
 		cfg, source := planpage.Selected(p)
-		d = planpage.New(planpage.Options{Plan: p, Config: cfg, Source: source})
+		d = planpage.New(planpage.Options{Plan: p, Config: cfg, Source: source, Earlier: r.earlierPlans(ctx, o)})
 	} else {
 		d.Sections = []page.Section{{ID: planpage.Attention, Title: "To look at", Messages: []page.Message{{Level: page.Warning, Text: "The plan cannot be read: " + r.PlanProblem}}}}
 	}
@@ -34,6 +34,25 @@ func Page(ctx context.Context, o open.Options) (*Inspection, *page.Document, err
 		d.Sections[0].Messages = slices.Insert(d.Sections[0].Messages, 0, page.Message{Level: page.Error, Text: env.Number(r.Missing, "volume is", "volumes are") + " missing or unusable", More: "the table of volumes names them; copy them again, or rebuild them with gantry archive rebuild"})
 	}
 	return r, d, nil
+}
+
+// earlierPlans returns the plans of the archives that the archive builds on, the newest first, as far as the folders have
+// them.
+func (r *Inspection) earlierPlans(ctx context.Context, o open.Options) (all []planpage.Earlier) {
+	var sequences []int
+	for _, s := range r.Sets {
+		if s.Folder != "" && !s.Repair && s.Sequence < r.Sequence && !slices.Contains(sequences, s.Sequence) {
+			sequences = append(sequences, s.Sequence)
+		}
+	}
+	slices.Sort(sequences)
+	for _, sequence := range slices.Backward(sequences[max(0, len(sequences)-planpage.MaxEarlier):]) {
+		o.Sequence = sequence
+		if outline, err := OutlineArchive(ctx, o, nil, &ComparedArchive{}); err == nil { // others are in the table of archives
+			all = append(all, planpage.Earlier{Name: fmt.Sprintf("sequence %d", sequence), Plan: outline})
+		}
+	}
+	return all
 }
 
 // signed says who signed the archive.

@@ -13,7 +13,11 @@ func Folders(option string, texts []string) ([]string, error) {
 	for _, text := range texts {
 		dir, ok := strings.CutPrefix(text, env.ArchiveScheme)
 		if !ok || dir == "" {
-			return nil, env.InputHint("write file://DIR, the folder of the archive", "%s%q is not an archive", option, text)
+			hint := "write file://DIR, the folder of the archive"
+			if text != "" && !strings.Contains(text, ":") {
+				hint = "write " + env.ArchiveScheme + text + " if that is the folder of the archive"
+			}
+			return nil, env.InputHint(hint, "%s%q is not an archive", option, text)
 		}
 		dirs = append(dirs, dir)
 	}

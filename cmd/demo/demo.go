@@ -22,6 +22,8 @@ const (
 	nearSpace    = "workspace"   // on the connected side
 	farSpace     = "workspace-far"
 	imageSetFile = "imageset.yaml"
+	firstFile    = "first.yaml" // and its schema
+	firstSchema  = "first.schema.json"
 	registries   = "registries.conf"
 
 	platformFile   = "platform.yaml"
@@ -41,7 +43,8 @@ var (
 type demo struct {
 	program, dir      string
 	out               io.Writer
-	step              int
+	steps             []timedStep
+	stepBegan         time.Time
 	sample            *registrytest.Sample
 	source, far, near *memoryRegistry
 	err               error // the first one of gantry, show, list and bytesIn
@@ -58,7 +61,7 @@ func newDemo(program, dir string, out io.Writer) (*demo, error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{planFile, archiveDir, nextDir, keyFile, keyFile + ".pub", nearSpace, farSpace, imageSetFile, registries, platformFile, releaseKeyFile, contentFile, policyFile, imageKey, scriptFile, pulledFile, chartDir} {
+	for _, name := range []string{planFile, archiveDir, nextDir, keyFile, keyFile + ".pub", nearSpace, farSpace, imageSetFile, firstFile, firstSchema, registries, platformFile, releaseKeyFile, contentFile, policyFile, imageKey, scriptFile, pulledFile, chartDir} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return nil, err
 		}
@@ -101,6 +104,15 @@ func (d *demo) fillSource(ctx context.Context) error {
 	d.say("%s redirects these hosts to the source. The configuration:", registries)
 	d.say("")
 	d.show(imageSetFile)
+	return nil
+}
+
+// initialize writes a first configuration, and plans it.
+func (d *demo) initialize(ctx context.Context) error {
+	d.title("A first configuration for an operator, and what it would mirror")
+	d.gantry(ctx, "init", firstFile, "--version", "none", "--catalog", "registry.example.com/acme/operator-index:v4.20", "--operator", "tidewater", "--workspace", nearSpace)
+	d.show(firstFile)
+	d.gantry(ctx, "plan", "-c", firstFile, "--workspace", nearSpace)
 	return nil
 }
 
@@ -168,7 +180,8 @@ func note(same map[mirrored]string, m mirrored, digest string) error {
 	return nil
 }
 
-func (d *demo) summary(took time.Duration) error {
+func (d *demo) summary(took, built time.Duration) error {
+	d.times(built)
 	fmt.Fprintf(d.out, "\nDone in %s.\n\n", took.Round(100*time.Millisecond))
 	for _, at := range []struct{ what, name string }{
 		{"configuration", imageSetFile},

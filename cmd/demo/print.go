@@ -14,9 +14,37 @@ import (
 	"time"
 )
 
+// A timedStep is a step, and how long it took.
+type timedStep struct {
+	text string
+	took time.Duration
+}
+
+// title begins a step, and ends the one before.
 func (d *demo) title(text string) {
-	d.step++
-	fmt.Fprintf(d.out, "\n%d. %s\n\n", d.step, text)
+	d.endStep()
+	d.steps = append(d.steps, timedStep{text: fmt.Sprintf("%d. %s", len(d.steps)+1, text)})
+	d.stepBegan = time.Now()
+	fmt.Fprintf(d.out, "\n%s\n\n", d.steps[len(d.steps)-1].text)
+}
+
+// endStep sets how long the last step took.
+func (d *demo) endStep() {
+	if n := len(d.steps); n > 0 {
+		d.steps[n-1].took = time.Since(d.stepBegan)
+	}
+}
+
+// times prints how long the build and each step took.
+func (d *demo) times(built time.Duration) {
+	d.endStep()
+	fmt.Fprintln(d.out)
+	if built > 0 {
+		d.say("%5.1f s  make build", built.Seconds())
+	}
+	for _, s := range d.steps {
+		d.say("%5.1f s  %s", s.took.Seconds(), s.text)
+	}
 }
 
 // say prints a line, unless there was an error.

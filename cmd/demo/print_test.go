@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
@@ -53,4 +54,15 @@ func TestNewDemoCleansUp(t *testing.T) {
 	if _, err := os.Stat(theirs); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	d := &demo{out: &b}
+	d.title("first")
+	d.title("second")
+	b.Reset()
+	d.times(90 * time.Second)
+	fail.Diff(t, "\n    90.0 s  make build\n     0.0 s  1. first\n     0.0 s  2. second\n", b.String())
 }

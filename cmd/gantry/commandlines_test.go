@@ -26,6 +26,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"tools":                              `unknown command "tools" for "gantry"; write gantry release tools`,
 		"zzz":                                `unknown command "zzz" for "gantry"; run gantry --help`,
 		"list quarks":                        `unknown command "quarks" for "gantry list"; write gantry list with one of: bundles, catalogs, channels, charts, files, images, operators, packages, releases`,
+		"archive verify file:///srv/disk":    `unknown command "verify" for "gantry archive"; write gantry verify file:///srv/disk`,
 		"mirror --form file:///srv/disk":     `unknown flag: --form; did you mean "--from"?; run gantry mirror --help`,
 		"mirror -c":                          "--config has no value; run gantry mirror --help",
 		"plan --lock":                        "--lock has no value; run gantry plan --help",

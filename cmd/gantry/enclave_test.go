@@ -13,7 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
-// hopConf writes the registries.conf with which the next hop reads from mirrors, as docs/22-enclaves.md
+// hopConf writes the registries.conf with which the next hop reads from mirrors, as docs/recipes/enclave.md
 // describes it: locations by prefix.
 func (w *fixture) hopConf(name string, locations map[string]string) string {
 	w.t.Helper()

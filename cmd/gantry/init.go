@@ -43,8 +43,9 @@ one. Elsewhere, defaults answer the rest. FILE is imageset.yaml if it is not giv
 stdout.
 
 Catalogs are read, so that a wrong name of an operator or a channel is noticed at once.
-The operators that others require are selected, too. --from-cluster selects what clusters
-run instead; gantry config from-cluster --help says how to list it.
+The operators that others require are selected, too, also from the catalogs beside: the
+other ones of OpenShift at the same place, or of the cluster. --from-cluster selects what
+clusters run instead; gantry config from-cluster --help says how to list it.
 
 ` + exitCodes(map[int]string{exitUsage: "an answer is wrong, or FILE exists and --force is not set", exitUnauthorized: helpUnauthorized}),
 		Example: `  gantry init
@@ -57,7 +58,7 @@ run instead; gantry config from-cluster --help says how to list it.
 		f.answers[q.Flag] = c.Flags().String(q.Flag, "", strings.ToLower(q.Text[:1])+q.Text[1:])
 	}
 	repeatable(c.Flags(), &f.clusters, "from-cluster", "file with what a cluster runs; nothing is asked (may be repeated)")
-	c.Flags().BoolVar(&f.options.Unread, "unread", false, "do not read the catalogs: names are not checked")
+	c.Flags().BoolVar(&f.options.Unread, "unread", false, "do not read the catalogs: names and dependencies are not checked")
 	c.Flags().BoolVar(&f.force, "force", false, "replace FILE if it exists")
 	s.addFlags(c.Flags())
 	c.Flags().StringVar(&f.options.Workspace, "workspace", env.DefaultWorkspace, "folder whose cache of catalogs is used, if it exists")
@@ -126,7 +127,7 @@ func (f *initFlags) configuration(ctx context.Context) (*starting.Result, error)
 	if err != nil {
 		return nil, err
 	}
-	return f.options.Result(d.Config, d.YAML, d.Notes)
+	return starting.FromDraft(ctx, f.options, &starting.Draft{Config: d.Config, Comments: d.Comments, Notes: d.Notes, Beside: d.Catalogs})
 }
 
 // answer sets the answers: those of flags, and of questions on a terminal, otherwise the defaults.

@@ -33,12 +33,12 @@ func (f *contentsFlags) addCatalogs(c *cobra.Command) {
 	repeatable(c.Flags(), &f.options.Catalog, "catalog", "read this catalog (may be repeated)")
 	c.Flags().StringVarP(&f.options.Config, "config", "c", "", "read the catalogs that this ImageSetConfiguration names, whole")
 	c.Flags().StringVar(&f.options.OpenShift, "version", "", "read the catalogs of this version of OpenShift, such as 4.20")
-	c.Flags().BoolVar(&f.options.Sizes, "sizes", false, "ask the registries of catalogs how large images are, with all platforms")
+	c.Flags().BoolVar(&f.options.Sizes, "sizes", false, "ask the registries of catalogs how large images are, with all platforms, and which bundles have webhooks")
 }
 
 // placesHelp describes the arguments of gantry list.
 const placesHelp = `FROM is one of:
-  docker://HOST[:PORT][/PREFIX]    a mirror, by its records
+  docker://HOST[:PORT][/PREFIX]    a mirror, by its records, or by what its registry lists
   file://DIR...                    an archive, with the folders that it builds on
 `
 
@@ -49,11 +49,12 @@ Case does not matter. What matches one of the words is listed.
 
 // installHelp describes the column OLM V1.
 const installHelp = `OLM V1 says whether a ClusterExtension can install it, and -o wide why not:
-  yes      the catalog has no reason against it
-  no       no version of OLM v1 installs it
-  depends  on the version of OLM v1, its feature gates or a watchNamespace
-  unknown  the catalog does not have the ClusterServiceVersion
-Webhooks are only in old catalogs: with others, an operator with webhooks is a yes.
+  yes       nothing is against it
+  no        no version of OLM v1 installs it
+  depends   on the version of OLM v1, its feature gates or a watchNamespace
+  probably  if it has no webhooks, which OpenShift before 4.21 refuses and new catalogs do not
+            show: the bundles of mirrors and archives, and with --sizes of catalogs, are read
+  unknown   the catalog does not have the ClusterServiceVersion
 `
 
 // A listFunc lists one kind of object.

@@ -18,10 +18,10 @@ func TestListContents(t *testing.T) {
 	w.must("mirror", "-c", isc, disk)
 	size := regexp.MustCompile(`[0-9.]+ [KM]?i?B\b *`)
 	for _, test := range []struct{ args, want string }{
-		{"packages FOLDER OTT* --at MIRROR", "PACKAGE  NAME   CHANNEL  VERSION  OLM V1  AT\notter    Otter  stable   1.3.0    yes     partly\n"},
+		{"packages FOLDER OTT* --at MIRROR", "PACKAGE  NAME   CHANNEL  VERSION  OLM V1  AT\notter    Otter  stable   1.3.0    probably     partly\n"},
 		{"packages DISK", "PACKAGE  NAME   CHANNEL  VERSION  OLM V1  SIZE       HERE  VOLUMES\notter    Otter  stable   1.3.0    yes     # yes   gantry-000001.0001.tar\nvole     Vole   stable   1.0.0    yes     # yes   gantry-000001.0001.tar\n"},
 		{"channels MIRROR DISK otter", "PACKAGE  CHANNEL           HEAD          BUNDLES  VERSIONS  OLM V1  SIZE     HERE  VOLUMES                 PLACE\notter    stable (default)  otter.v1.3.0  1        1.3.0     yes     #              MIRROR\notter    stable (default)  otter.v1.3.0  1        1.3.0     yes     # yes   gantry-000001.0001.tar  DISK\n"},
-		{"bundles -c CONFIG --package pond", "PACKAGE  BUNDLE       VERSION  CHANNELS       OLM V1\npond     pond.v1.0.0  1.0.0    stable (head)  yes\n"},
+		{"bundles -c CONFIG --package pond", "PACKAGE  BUNDLE       VERSION  CHANNELS       OLM V1\npond     pond.v1.0.0  1.0.0    stable (head)  probably\n"},
 		{"bundles -c CONFIG --package heron -o wide", "PACKAGE  BUNDLE        VERSION  CHANNELS       OLM V1           MODES          IMAGES\nheron    heron.v2.0.0  2.0.0    stable (head)  no (dependency)  AllNamespaces  2\n"},
 		{"packages docker://" + zooRef + " --api otter.zoo* vole", ""},
 		{"catalogs MIRROR", "CATALOG                                    IMAGE                       PACKAGES  BUNDLES  IMAGES  SIZE\n" + zooRef + "  HOST/zoo/zoo/operator-index:v4.20  2         2        4       #"},

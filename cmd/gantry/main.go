@@ -16,6 +16,7 @@ import (
 
 func main() {
 	a := &app{stdout: unread{os.Stdout}, stderr: os.Stderr, prepare: func() {
+		useHugePages()
 		limitGarbage()
 		// A reader that closes the pipe, such as head, does not end the run: the signal is caught here,
 		// so that only the write fails.

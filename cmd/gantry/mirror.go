@@ -219,6 +219,7 @@ func (a *app) mirror(ctx context.Context, f *mirrorFlags) error {
 	o.Trust = func() (*sshsig.Policy, error) { return a.policy(&f.archiveTrust) }
 	o.Env = a.environment(&f.registryFlags)
 	a.copies = a.newOcMirrorLog()
+	o.Page = f.report != ""
 	result, err := mirroring.Run(ctx, o)
 	if logErr := a.copies.end(result, f.options.Workspace, o.Layout); logErr != nil {
 		return errors.Join(err, logErr)

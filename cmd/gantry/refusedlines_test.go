@@ -63,7 +63,7 @@ func TestRefusedLines(t *testing.T) {
 		"verify -c x --plan y TO":                    "set one of --config",
 		// A served archive.
 		"serve":                             "1 argument is missing",
-		"serve FOLDER":                      "write file://DIR",
+		"serve FOLDER":                      "write file:///",
 		"serve docker://mirror.example.com": "write file://DIR",
 		"serve DISK --tls-cert USERS":       "TLS requires --tls-cert and --tls-key|set both",
 		"serve DISK --tls-cert USERS --tls-key USERS":              "--tls-cert |users",

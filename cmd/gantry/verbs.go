@@ -147,13 +147,16 @@ func verbArgs(c *cobra.Command, args []string) error {
 	return seeHelp(c, err)
 }
 
-// below returns the command lines that arguments can mean if their first one is a command below another verb: "gantry list
-// packages quay" for packages, list, quay. It may be one of several things (packages) or one of them (package). Of several
+// below returns the command lines that arguments can mean if their first one is a verb, or a command below another verb:
+// "gantry list packages quay" for packages, list, quay. It may be one of several things (packages) or one of them (package). Of several
 // lines, one of the verb c is meant.
 func below(c *cobra.Command, args []string) (found []string) {
 	for _, v := range (&app{}).verbs() {
 		if v.group == "" {
 			continue
+		}
+		if c.HasParent() && v.name == args[0] {
+			return []string{shellLine(args)}
 		}
 		for _, sub := range v.command().Commands() {
 			if sub.Hidden || sub.Name() != args[0] && sub.Name() != args[0]+"s" {
@@ -163,11 +166,7 @@ func below(c *cobra.Command, args []string) (found []string) {
 			if len(rest) > 0 && rest[0] == v.name {
 				rest = rest[1:]
 			}
-			line := append([]string{"gantry", v.name, sub.Name()}, rest...)
-			for i := range line {
-				line[i] = view.ShellWord(redact.Text(line[i]))
-			}
-			text := strings.Join(line, " ")
+			text := shellLine(append([]string{v.name, sub.Name()}, rest...))
 			if v.name == c.Name() {
 				return []string{text}
 			}
@@ -175,4 +174,13 @@ func below(c *cobra.Command, args []string) (found []string) {
 		}
 	}
 	return found
+}
+
+// shellLine returns a line that runs gantry with these arguments, without passwords.
+func shellLine(args []string) string {
+	line := []string{"gantry"}
+	for _, arg := range args {
+		line = append(line, view.ShellWord(redact.Text(arg)))
+	}
+	return strings.Join(line, " ")
 }

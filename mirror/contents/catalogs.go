@@ -11,7 +11,7 @@ import (
 
 // A Catalog is a catalog by itself, or in a mirror or an archive.
 type Catalog struct {
-	Name  string `json:"name"` // of its source
+	Name  string `json:"name"` // of its source; its Image in a mirror without records
 	Place string `json:"place,omitempty"`
 	// Image is its "repository:tag" in the mirror, with the host if Place is one; "" for a catalog by itself.
 	Image    string        `json:"image,omitempty"`
@@ -34,6 +34,9 @@ func Catalogs(ctx context.Context, o Options) (*List, error) {
 	for i := range in.catalogs {
 		c := &in.catalogs[i]
 		out := Catalog{Name: c.name, Place: c.place}
+		if c.found != nil {
+			out.Image = c.name
+		}
 		if c.stock != nil {
 			out.Image, out.Digest = c.stock.name(c.of.Repository)+":"+c.of.Tag, c.of.Digest
 		}

@@ -52,7 +52,7 @@ func TestCatalogObjects(t *testing.T) {
 		return found
 	}
 	zoo := []string{s.Path("zoo")}
-	otter, vole := "otter 1.3.0 otter.v1.4.0 yes 13", "vole 1.0.0 vole.v1.0.0 yes 1"
+	otter, vole := "otter 1.3.0 otter.v1.4.0 probably 13", "vole 1.0.0 vole.v1.0.0 probably 1"
 	for _, test := range []struct {
 		kind string
 		o    contents.Options
@@ -62,9 +62,9 @@ func TestCatalogObjects(t *testing.T) {
 		{"packages", contents.Options{Catalog: append(zoo, zoo...), Words: []string{"*ter", "vol"}}, []string{otter, vole}},
 		{"packages", contents.Options{Catalog: zoo, Words: []string{"?ole"}}, []string{vole}},
 		{"packages", contents.Options{Catalog: zoo, Words: []string{"vole*x"}}, nil},
-		{"packages", contents.Options{Config: config, APIs: []string{"fish*"}}, []string{"pike 1.0.0 pike.v1.0.0 yes 1", "trout 0.2.0 trout.v0.2.0 no 3"}},
+		{"packages", contents.Options{Config: config, APIs: []string{"fish*"}}, []string{"pike 1.0.0 pike.v1.0.0 probably 1", "trout 0.2.0 trout.v0.2.0 no 3"}},
 		{"packages", contents.Options{Config: config, APIs: []string{"fis"}}, nil},
-		{"packages", contents.Options{Config: config, APIs: []string{"Fish.*"}, Words: []string{"pike"}}, []string{"pike 1.0.0 pike.v1.0.0 yes 1"}},
+		{"packages", contents.Options{Config: config, APIs: []string{"Fish.*"}, Words: []string{"pike"}}, []string{"pike 1.0.0 pike.v1.0.0 probably 1"}},
 		{"channels", contents.Options{Catalog: zoo, Words: []string{"candidate"}}, []string{"otter/candidate otter.v1.4.0 [1.4.0 1.3.0]"}},
 		{"bundles", contents.Options{Catalog: zoo, Package: "otter", Words: []string{"1.0.0", "*1.3*"}}, []string{"otter.v1.3.0 [candidate stable] [stable] \"\"", "otter.v1.0.0 [stable] [] \"1.0 is not maintained\""}},
 		{"bundles", contents.Options{Catalog: zoo, Package: "ott"}, nil},
@@ -129,7 +129,7 @@ func TestPlaces(t *testing.T) {
 		if slices.Contains([]string{"1.2.0", "1.3.0"}, b.Version) {
 			want = contents.Present
 		}
-		if sizes[b.Name] = b.Size; b.At != want || b.Size == 0 || b.Here != "" || b.Volumes != nil {
+		if sizes[b.Name] = b.Size; b.At != want || b.Size == 0 || b.Here != "" || b.Volumes != nil || b.OLMv1.Install != "yes" {
 			t.Errorf("of the catalog, %s is %+v, want at %s", b.Name, b.Stored, want)
 		}
 	}

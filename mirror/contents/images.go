@@ -8,13 +8,15 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/plan/listing"
 )
 
 // An Image is an image that bundles of a catalog name, or one in a mirror or an archive.
 type Image struct {
 	Place string `json:"place,omitempty"` // the mirror or archive; "" for one of a catalog
 	// Names are its references: in the mirror, with the host if Place is one, or in the catalog.
-	Names  []string       `json:"names"`
+	Names []string `json:"names"`
+	// Kind is "" in a mirror without records, unless its repository or a catalog says it. Source is "" there.
 	Kind   plan.ImageKind `json:"kind"`
 	Digest digest.Digest  `json:"digest,omitempty"` // "" if the catalog names it by a tag
 	Source string         `json:"source"`
@@ -63,7 +65,8 @@ func Images(ctx context.Context, o Options) (*List, error) {
 	return list, nil
 }
 
-// catalogImages adds the images that bundles of catalogs name, for catalogs that are in no mirror or archive.
+// catalogImages adds the images of mirrors without records, and those that bundles of catalogs name, for catalogs that are in no
+// mirror or archive.
 func (in *opened) catalogImages(ctx context.Context, list *List, matches *matcher, take func(*Image) bool) error {
 	in.catalogs = slices.DeleteFunc(in.catalogs, func(c openCatalog) bool { return c.stock != nil })
 	all, err := in.read(ctx, matches)
@@ -72,7 +75,23 @@ func (in *opened) catalogImages(ctx context.Context, list *List, matches *matche
 	}
 	known := map[string]*Image{}
 	var refs []string
-	for _, packages := range all {
+	for _, f := range in.found {
+		var packages []listing.CatalogPackage
+		for k, c := range in.catalogs {
+			if c.found == f {
+				packages = append(packages, all[k]...)
+			}
+		}
+		for _, img := range f.images(packages) {
+			if take(&img) {
+				list.Images = append(list.Images, img)
+			}
+		}
+	}
+	for k, packages := range all {
+		if in.catalogs[k].found != nil {
+			continue
+		}
 		for _, p := range packages {
 			for _, b := range p.Bundles {
 				for i, ref := range b.Images {
@@ -104,12 +123,4 @@ func (in *opened) catalogImages(ctx context.Context, list *List, matches *matche
 		list.Images = append(list.Images, *img)
 	}
 	return nil
-}
-
-// with adds a name to a list unless it is empty or there already.
-func with(list []string, name string) []string {
-	if name == "" || slices.Contains(list, name) {
-		return list
-	}
-	return append(list, name)
 }

@@ -1,5 +1,7 @@
 package contents
 
+import "slices"
+
 // A List is the result of Packages and the other functions of this form. Its JSON is what gantry list prints with --output
 // json. Only the member for what was listed is there.
 type List struct {
@@ -20,4 +22,12 @@ func (l *List) unless(err error) (*List, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// with adds a name to a list unless it is empty or there already.
+func with(list []string, name string) []string {
+	if name == "" || slices.Contains(list, name) {
+		return list
+	}
+	return append(list, name)
 }

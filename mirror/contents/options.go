@@ -33,7 +33,8 @@ type Options struct {
 	APIs    []string
 	// At is a mirror, docker://HOST[:PORT][/PREFIX]: objects then say whether it has them, by its records.
 	At string
-	// Sizes asks the registries of catalogs how large images are.
+	// Sizes asks the registries of catalogs how large images are, and reads the images of the listed bundles if the catalog
+	// does not show whether OLM v1 installs them.
 	Sizes bool
 	// Sequence is the number of the archive. The default is the newest. Read says how archives are read.
 	Sequence int

@@ -77,12 +77,12 @@ func Packages(ctx context.Context, o Options) (*List, error) {
 		for _, b := range p.Bundles {
 			out.Versions = with(out.Versions, b.Version)
 		}
-		if b := p.Bundle(p.V1); b != nil {
-			out.OLMv1.Installable = b.OLMv1
-		}
 		var err error
 		out.Images, out.Stored, err = in.storedBundles(ctx, c, "package "+p.Name, p.Bundles)
+		at := len(list.Packages)
 		list.Packages = append(list.Packages, out)
+		in.answer(c, out.Head, func() {})
+		in.answer(c, p.Bundle(p.V1), func() { list.Packages[at].OLMv1.Installable = p.Bundle(p.V1).OLMv1 })
 		return err
 	})
 	return list.unless(err)
@@ -102,6 +102,7 @@ func Channels(ctx context.Context, o Options) (*List, error) {
 			if _, out.Stored, err = in.storedBundles(ctx, c, "channel "+ch.Name+" of "+p.Name, bundles); err != nil {
 				return err
 			}
+			in.answer(c, out.HeadBundle, func() {})
 			list.Channels = append(list.Channels, out)
 		}
 		return nil
@@ -113,11 +114,14 @@ func Channels(ctx context.Context, o Options) (*List, error) {
 func Bundles(ctx context.Context, o Options) (*List, error) {
 	list := &List{Version: 1, Bundles: []Bundle{}}
 	err := o.eachPackage(ctx, "bundles", func(in *opened, c *openCatalog, p *listing.CatalogPackage, matches *matcher) error {
-		for _, b := range p.Bundles {
+		for i := range p.Bundles {
+			b := p.Bundles[i]
 			if !matches.names(b.Name, b.Version, p.Name) || !matches.owns(b) {
 				continue
 			}
 			out := Bundle{Place: c.place, CatalogBundle: b}
+			at := len(list.Bundles)
+			in.answer(c, &p.Bundles[i], func() { list.Bundles[at].BundleFacts = p.Bundles[i].BundleFacts })
 			var err error
 			if _, out.Stored, err = in.storedBundles(ctx, c, b.Name, []listing.CatalogBundle{b}); err != nil {
 				return err
@@ -199,7 +203,7 @@ func (o *Options) eachPackage(ctx context.Context, object string, do func(*opene
 		}
 	}
 	matches.noteNone(in.env, object)
-	return nil
+	return in.readBundles(ctx)
 }
 
 // read reads the packages of all catalogs that may match.

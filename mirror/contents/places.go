@@ -31,8 +31,10 @@ type opened struct {
 	sources  *workspace.Sources
 	catalogs []openCatalog
 	stocks   []placedStock
+	found    []*foundMirror
 	at       *presence // nil unless it was asked for
 	sizes    bool
+	wanted   []wantedAnswer
 	close    []func()
 }
 
@@ -51,7 +53,8 @@ type openCatalog struct {
 	read   listing.ReadFunc
 	stock  *placedStock  // nil for a catalog by itself
 	of     *plan.Catalog // of the stock
-	digest digest.Digest
+	images image.Reader  // of the stock
+	found  *foundMirror  // the mirror without records that has it, or nil
 }
 
 // open opens all places. The caller closes what it returns.
@@ -74,7 +77,7 @@ func (o *Options) open(ctx context.Context, object string, planned bool) (_ *ope
 		return nil, err
 	}
 	for _, mirror := range o.Mirrors {
-		if err := in.openMirror(ctx, o, mirror); err != nil {
+		if err := in.openMirror(ctx, o, mirror, object); err != nil {
 			return nil, err
 		}
 	}
@@ -84,9 +87,12 @@ func (o *Options) open(ctx context.Context, object string, planned bool) (_ *ope
 		}
 	}
 	if o.At != "" {
-		_, plans, err := recordedPlans(ctx, e, o, o.At)
+		t, plans, err := recordedPlans(ctx, e, o, o.At)
 		if err != nil {
 			return nil, err
+		}
+		if len(plans) == 0 {
+			return nil, env.InputHint("run gantry mirror to it, which writes one", "%s has no record of an image set", t)
 		}
 		in.at = newPresence(plans)
 	}
@@ -133,7 +139,7 @@ func (in *opened) openCatalogs(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// recordedPlans returns the plans that the records of a mirror have, sorted by image set.
+// recordedPlans returns the plans that the records of a mirror have, sorted by image set; none if it has no records.
 func recordedPlans(ctx context.Context, e *env.Env, o *Options, mirror string) (*site.RegistryDestination, []*plan.Plan, error) {
 	t, err := site.OpenMirror(e, mirror, site.DestinationOptions{MaxNestedPaths: o.MaxNestedPaths})
 	if err != nil {
@@ -142,9 +148,6 @@ func recordedPlans(ctx context.Context, e *env.Env, o *Options, mirror string) (
 	revisions, err := setrecord.Current(ctx, t.ImageSets())
 	if err != nil {
 		return nil, nil, err
-	}
-	if len(revisions) == 0 {
-		return nil, nil, env.InputHint("run gantry mirror to it, which writes one; a catalog in it can be listed by its image, docker://HOST/REPOSITORY:TAG", "%s has no record of an image set", t)
 	}
 	var plans []*plan.Plan
 	for i := range revisions {
@@ -157,10 +160,13 @@ func recordedPlans(ctx context.Context, e *env.Env, o *Options, mirror string) (
 	return t, plans, nil
 }
 
-func (in *opened) openMirror(ctx context.Context, o *Options, mirror string) error {
+func (in *opened) openMirror(ctx context.Context, o *Options, mirror, object string) error {
 	t, plans, err := recordedPlans(ctx, in.env, o, mirror)
 	if err != nil {
 		return err
+	}
+	if len(plans) == 0 {
+		return in.openFound(ctx, o, t, mirror, object)
 	}
 	images := site.NewMirrorImages(t.Client)
 	for _, p := range plans {
@@ -202,7 +208,7 @@ func (in *opened) add(place string, p *plan.Plan, have *archive.Archive, images 
 		}
 		from := in.sources.Catalogs()
 		from.Images, from.Tags = pinned{images, c.Digest}, nil
-		in.catalogs = append(in.catalogs, openCatalog{name: c.Name(), place: place, stock: &placed, of: c, digest: c.Digest, read: func(ctx context.Context, options catalog.Options) (*catalog.Catalog, error) {
+		in.catalogs = append(in.catalogs, openCatalog{name: c.Name(), place: place, stock: &placed, of: c, images: images, read: func(ctx context.Context, options catalog.Options) (*catalog.Catalog, error) {
 			src, err := source.Open(ctx, from, at)
 			if err != nil {
 				return nil, adviseAbsent(err, place)

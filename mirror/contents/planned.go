@@ -39,9 +39,9 @@ type Release struct {
 	Product    release.Product `json:"product"`
 	Version    string          `json:"release"`
 	Arch       release.Arch    `json:"arch"`
-	Channels   []string        `json:"channels,omitempty"` // that it was selected from
-	Image      string          `json:"image"`              // its "repository:tag", with the host if Place is a mirror
-	Digest     digest.Digest   `json:"digest"`
+	Channels   []string        `json:"channels,omitempty"`   // that it was selected from
+	Image      string          `json:"image"`                // its "repository:tag", with the host if Place is a mirror
+	Digest     digest.Digest   `json:"digest"`               // "" in a mirror without records, whose signatures and images are unknown
 	Signatures int             `json:"signatures"`           // of the payload
 	Unverified bool            `json:"unverified,omitempty"` // they were not checked, as requested
 	Images     int             `json:"images"`
@@ -85,7 +85,7 @@ func Charts(ctx context.Context, o Options) (*List, error) {
 // Releases lists platform releases by version and name: 4.20.5-x86_64.
 func Releases(ctx context.Context, o Options) (*List, error) {
 	list := &List{Version: 1, Releases: []Release{}}
-	err := o.eachStock(ctx, "releases", func(s *placedStock, at *presence, matches *matcher) {
+	err := o.eachPlanned(ctx, "releases", func(s *placedStock, at *presence, matches *matcher) {
 		for i := range s.plan.Releases {
 			r := &s.plan.Releases[i]
 			if !matches.names(r.Name(), r.Version) {
@@ -101,12 +101,23 @@ func Releases(ctx context.Context, o Options) (*List, error) {
 			}
 			list.Releases = append(list.Releases, out)
 		}
+	}, func(f *foundMirror, matches *matcher) {
+		for _, r := range f.releases() {
+			if matches.names(r.Version+"-"+r.Arch.Suffix(), r.Version) {
+				list.Releases = append(list.Releases, r)
+			}
+		}
 	})
 	return list.unless(err)
 }
 
 // eachStock calls do for the plans of all mirrors and archives. object is what is listed.
 func (o *Options) eachStock(ctx context.Context, object string, do func(*placedStock, *presence, *matcher)) error {
+	return o.eachPlanned(ctx, object, do, nil)
+}
+
+// eachPlanned is eachStock, and calls unplanned for mirrors without records.
+func (o *Options) eachPlanned(ctx context.Context, object string, do func(*placedStock, *presence, *matcher), unplanned func(*foundMirror, *matcher)) error {
 	in, err := o.open(ctx, object, true)
 	if err != nil {
 		return err
@@ -115,6 +126,9 @@ func (o *Options) eachStock(ctx context.Context, object string, do func(*placedS
 	matches := o.matcher()
 	for i := range in.stocks {
 		do(&in.stocks[i], in.at, matches)
+	}
+	for _, f := range in.found {
+		unplanned(f, matches)
 	}
 	matches.noteNone(in.env, object)
 	return nil

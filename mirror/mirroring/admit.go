@@ -56,7 +56,7 @@ func (r *openedRun) admit(ctx context.Context, p *plannedRun) (*admittedRun, err
 	}
 	a.result = &Result{
 		Version: 1, Destination: r.o.Destination, PlanDigest: a.sum, PlanSignature: r.approved.Signer(), Plan: a.plan,
-		Verified: r.accepting.Accepted().Summary(), Gate: r.gates.Answers(),
+		Verified: r.accepting.Accepted().Summary(), Gate: r.gates.Answers(), before: p.before,
 	}
 	a.result.UnsignedImages, _ = a.plan.Unsigned()
 	if r.selected != nil && r.have == nil {

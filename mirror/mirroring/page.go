@@ -1,6 +1,7 @@
 package mirroring
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/page/planpage"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/plan/planning"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
 
@@ -21,7 +23,10 @@ func (r *Result) Page(from *selection.Selection, failure error) *page.Document {
 	if r == nil || r.Plan == nil {
 		return nil
 	}
-	o := planpage.Options{Plan: r.Plan}
+	o := planpage.Options{Plan: r.Plan, Before: r.before, Compared: r.before != nil, Graphs: r.graphs}
+	if r.before != nil {
+		o.Earlier = []planpage.Earlier{{Name: "the run before", Plan: r.before}}
+	}
 	if from.Config != "" {
 		if read, err := from.Load(); err == nil && read.Text != nil {
 			o.Config, o.Source = read.Config, planpage.Text(from.Config, read.Text)
@@ -40,6 +45,19 @@ func (r *Result) Page(from *selection.Selection, failure error) *page.Document {
 	d.Facts = slices.Insert(d.Facts, 0, r.facts()...)
 	d.Sections = slices.Insert(d.Sections, 1, r.copied(), r.written())
 	return d
+}
+
+// drawGraphs adds the update graphs, with the versions that are pruned, to the result of a run that read the original
+// catalogs. Without them, the page has none.
+func (r *openedRun) drawGraphs(ctx context.Context, done *Result) {
+	if !r.o.Page || done == nil || r.have != nil || ctx.Err() != nil {
+		return
+	}
+	graphs, err := planning.UpdateGraphs(ctx, r.session, done.Plan)
+	if err != nil {
+		r.session.Env.Logger().Info("the page has no update graphs", "error", err)
+	}
+	done.graphs = graphs
 }
 
 func (r *Result) facts() (facts []page.Fact) {

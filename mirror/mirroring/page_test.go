@@ -3,6 +3,7 @@ package mirroring_test
 import (
 	"bytes"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -42,6 +43,22 @@ func TestPage(t *testing.T) {
 		for _, want := range tc.want {
 			if !strings.Contains(text, want) {
 				t.Errorf("the page of a run to %s does not contain %q", tc.o.Destination, want)
+			}
+		}
+	}
+	// The same with operators: the second run prunes a version, to a mirror and to a disk.
+	c := mirrortest.Catalogs(t)
+	for _, destination := range []string{c.Docker("zoo"), c.Archive("disk")} {
+		text := ""
+		for _, version := range []string{"1.2.0", "1.3.0"} {
+			config := c.Config("zoo.yaml", "  operators:\n  - catalog: "+mirrortest.ZooRef+"\n    packages: [{name: otter, channels: [{name: stable, minVersion: "+version+"}]}]\n")
+			o := c.MirrorOptions(config, destination)
+			o.Page, o.Workspace = true, c.Path("for-"+filepath.Base(destination))
+			text = html(o, nil)
+		}
+		for _, want := range []string{"Update graph of otter", ">Pruned versions</h2>", ">otter.v1.2.0</th><td>otter</td><td>the run before</td>", "Compared with the plan before: ", "removed: otter.v1.2.0"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the page of the second run to %s does not contain %q", destination, want)
 			}
 		}
 	}

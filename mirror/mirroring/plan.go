@@ -9,9 +9,11 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/mirror/repositories"
+	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 	"github.com/gantry-mirror/gantry/plan/cluster"
 	"github.com/gantry-mirror/gantry/plan/gates"
 	"github.com/gantry-mirror/gantry/plan/planning"
@@ -27,6 +29,7 @@ type plannedRun struct {
 	made    *selection.Selected       // what the plan was made from; nil for an archive
 	prepare *repositories.Preparation // creates repositories; nil if the registry does
 	format  cluster.ManifestOptions   // of the cluster resources
+	before  *plan.Outline             // the plan before, for Options.Page; nil if it is unknown
 }
 
 // plan makes or reads the plan, and finds out what the registry and the workspace know of its image set.
@@ -36,6 +39,9 @@ func (r *openedRun) plan(ctx context.Context) (*plannedRun, error) {
 	if r.o.ResourcesOnly {
 		r.to.Registry().Offline = r.again != nil
 		checked = nil
+	}
+	if r.o.Page && r.to.Registry() == nil && r.o.Config != "" {
+		out.before = planning.LastOutline(r.session, selection.PlanName(r.o.Name, r.o.Config)) // this run replaces it
 	}
 	var err error
 	if out.prepare, err = preparation(ctx, r.session.Env, r.o, r.to); err != nil {
@@ -48,6 +54,9 @@ func (r *openedRun) plan(ctx context.Context) (*plannedRun, error) {
 		if err := site.KnowRecords(ctx, r.session, to, r.o.ResourcesOnly); err != nil {
 			return nil, err
 		}
+		if r.o.Page && !r.o.ResourcesOnly {
+			out.before = recordedOutline(ctx, to, out.plan.Name)
+		}
 		if err := cluster.NameObjects(r.session, to, r.o.Workspace, out.plan.Name, r.o.ResourceName, !r.o.DryRun); err != nil {
 			return nil, err
 		}
@@ -58,6 +67,20 @@ func (r *openedRun) plan(ctx context.Context) (*plannedRun, error) {
 	r.recorded.planned(out.plan.Name, out.sum, r.o.writesNothing())
 	out.format, err = r.manifestOptions()
 	return out, err
+}
+
+// recordedOutline returns the outline of the plan that a mirror has recorded for an image set; nil if there is none that can be
+// read.
+func recordedOutline(ctx context.Context, to *site.RegistryDestination, name string) *plan.Outline {
+	last, err := setrecord.Last(ctx, to.ImageSets(), name)
+	if err != nil || last == nil {
+		return nil
+	}
+	p, err := verify.ReadRecordedPlan(ctx, to.ImageSets(), last)
+	if err != nil {
+		return nil
+	}
+	return p.Outline()
 }
 
 // makePlan returns the plan of the archive, the one in the file that was approved, or one that is made from the

@@ -7,6 +7,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/copying"
 	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/diagram"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -91,6 +92,10 @@ type Result struct {
 	Withheld []plan.Publishable `json:"-"`
 	// Repaired is the repair that was written; nil without Repair.
 	Repaired *airgap.Repaired `json:"-"`
+
+	// For Options.Page: the plan before, and the update graphs by catalog and package; nil if they are unknown.
+	before *plan.Outline
+	graphs map[string]map[string]diagram.Drawing
 }
 
 // sayRead says how much of an archive an import read and compared with its digests. What it did not need may be damaged, and

@@ -45,6 +45,7 @@ func run(ctx context.Context, o Options, again *cluster.ResourcesOptions) (done 
 		return r.resourcesOnly(ctx, p)
 	}
 
+	defer func() { r.drawGraphs(ctx, done) }()
 	a, err := r.admit(ctx, p)
 	if err != nil {
 		return nil, err

@@ -29,6 +29,8 @@ type RunReports struct {
 	SummaryFile string
 	// Summarize writes a text about a run to SummaryFile.
 	Summarize func(out io.Writer, s *RunSummary) error
+	// Page reads what Result.Page shows beside the plan: the plan before, and update graphs.
+	Page bool
 
 	// recorded is set to true when the workspace has the beginning of the run; nil if that does not matter.
 	recorded *bool

@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -41,6 +42,14 @@ func Page(ctx context.Context, o StatusOptions, s *MirrorState, now time.Time) (
 			look.Messages = append(look.Messages, page.Message{Level: page.Warning, Text: "The plan of " + set.Name + " cannot be read", More: err.Error()})
 		default:
 			item.Tables = planpage.Summary(p)
+			earlier, err := earlierPlans(ctx, t, &set.Revision)
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			if err != nil {
+				look.Messages = append(look.Messages, page.Message{Level: page.Note, Text: "Not all earlier versions of " + set.Name + " are known", More: err.Error()})
+			}
+			item.Tables = append(item.Tables, planpage.PrunedVersions(p.Outline(), earlier)...)
 		}
 		sets.Items = append(sets.Items, item)
 	}
@@ -66,6 +75,22 @@ func Page(ctx context.Context, o StatusOptions, s *MirrorState, now time.Time) (
 		},
 		Sections: []page.Section{look, sets, prune},
 	}, nil
+}
+
+// earlierPlans reads the plans of the revisions before the current one, the newest first. Of those that cannot be read, it
+// returns the errors.
+func earlierPlans(ctx context.Context, t *site.RegistryDestination, current *setrecord.Revision) (all []planpage.Earlier, failed error) {
+	revisions, failed := revisionsBefore(ctx, t, current)
+	for i := range revisions[:min(len(revisions), planpage.MaxEarlier)] {
+		r := &revisions[i]
+		p, err := verify.ReadRecordedPlan(ctx, t.ImageSets(), r)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		all = append(all, planpage.Earlier{Name: fmt.Sprintf("revision %d, %s", r.Number, r.LastRun.Format(time.DateOnly)), Plan: p.Outline()})
+	}
+	return all, failed
 }
 
 func setID(at int) string { return fmt.Sprintf("set-%d", at+1) }

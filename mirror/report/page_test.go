@@ -46,6 +46,25 @@ func TestPage(t *testing.T) {
 	if text := html(0); !strings.Contains(text, "gantry prune would delete") || !strings.Contains(text, "ops, revision 1") {
 		t.Error("the page does not say what a prune would delete")
 	}
+	c := mirrortest.Catalogs(t)
+	for _, version := range []string{"1.0.0", "1.2.0"} {
+		config := c.Config("zoo.yaml", "  operators:\n  - catalog: "+mirrortest.ZooRef+"\n    packages: [{name: otter, channels: [{name: stable, minVersion: "+version+"}]}]\n")
+		c.Mirrored(config, c.Docker("zoo"))
+	}
+	o := report.StatusOptions{Env: c.Env, Mirror: c.Docker("zoo"), Workspace: c.Path("none")}
+	state, err := report.Status(t.Context(), o)
+	fail.On(t, err)
+	d, err := report.Page(t.Context(), o, state, time.Now())
+	fail.On(t, err)
+	tables := d.Sections[1].Items[0].Tables
+	pruned := tables[len(tables)-1]
+	var versions []string
+	for _, row := range pruned.Rows {
+		versions = append(versions, row.Cells[0].Text+" "+strings.SplitN(row.Cells[2].Text, ",", 2)[0])
+	}
+	if fail.Diff(t, []string{"otter.v1.0.0 revision 1", "otter.v1.1.0 revision 1", "otter.v1.1.1 revision 1"}, versions); pruned.Caption != "Versions that are no longer mirrored" {
+		t.Errorf("the last table is %q", pruned.Caption)
+	}
 }
 
 // TestPageOfProblems checks what the page of a mirror says of runs that have no record, of image sets that are incomplete, and of

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
+	refs "github.com/gantry-mirror/gantry/pkg/reference"
 )
 
 // Content is the content of a new archive.
@@ -45,7 +46,7 @@ func (c *Content) entries() iter.Seq[ocispec.Descriptor] {
 
 // check refuses content that would make an unreadable archive.
 func (c *Content) check(o *Options) error {
-	if !seriesName().MatchString(c.Name) {
+	if !refs.IsSetName(c.Name) {
 		return fmt.Errorf("the name %.60q: use up to 255 letters, digits, dots, dashes and underscores, no dot or dash first", c.Name)
 	}
 	sizes := map[digest.Digest]int64{}

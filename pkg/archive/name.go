@@ -15,9 +15,6 @@ const (
 	maxVolumes  = 9_999
 )
 
-// seriesName matches the name of a series: the name of its plans, or nothing.
-var seriesName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9._-]{0,254})?$`) })
-
 // A setID distinguishes a set from the others of its series. Its files are named after it, and no
 // other names are read or written.
 type setID struct {

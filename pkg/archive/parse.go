@@ -171,15 +171,25 @@ func (c *checker) volume(i int) error {
 	return nil
 }
 
-// extraPath matches paths that a later writer may add for information.
-var extraPath = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^gantry/[a-z0-9][a-z0-9_-]{0,63}(\.[a-z0-9_-]{1,64}){0,3}$`)
-})
+// The expressions have no limits for lengths, because compiling those takes longer than reading an archive.
+var (
+	extraPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^gantry/[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*$`) })
+	mediaType = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*$`)
+	})
+)
 
-// mediaType is the grammar of RFC 6838.
-var mediaType = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}$`)
-})
+// isExtraPath reports whether a later writer may add that path for information: up to four words of up to 64 characters.
+func isExtraPath(s string) bool {
+	words := strings.Split(strings.TrimPrefix(s, "gantry/"), ".")
+	return len(words) <= 4 && !slices.ContainsFunc(words, func(w string) bool { return len(w) > 64 }) && extraPath().MatchString(s)
+}
+
+// isMediaType follows the grammar of RFC 6838.
+func isMediaType(s string) bool {
+	kind, subtype, _ := strings.Cut(s, "/")
+	return len(kind) <= 127 && len(subtype) <= 127 && mediaType().MatchString(s)
+}
 
 func (c *checker) entry(e *entry, i, j int) error {
 	if c.set.Encryption != nil && j > 0 {
@@ -188,7 +198,7 @@ func (c *checker) entry(e *entry, i, j int) error {
 	if err := layout.CheckDigest(e.Digest); err != nil {
 		return err
 	}
-	if _, known := c.types[e.MediaType]; e.MediaType != "" && (e.Path != "" || !known && !mediaType().MatchString(e.MediaType)) {
+	if _, known := c.types[e.MediaType]; e.MediaType != "" && (e.Path != "" || !known && !isMediaType(e.MediaType)) {
 		return fmt.Errorf("mediaType %q", e.MediaType)
 	}
 	name := c.set.id().label(i + 1)
@@ -200,7 +210,7 @@ func (c *checker) entry(e *entry, i, j int) error {
 		if i > 0 {
 			return fmt.Errorf("path %q does not belong in this volume", e.Path)
 		}
-	case !extraPath().MatchString(e.Path):
+	case !isExtraPath(e.Path):
 		return fmt.Errorf("path %q does not belong in an archive", e.Path)
 	}
 	if e.Part != nil {

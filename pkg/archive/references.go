@@ -17,7 +17,7 @@ func (s *set) check() error {
 		return fmt.Errorf("its features are [%s], but what it has are [%s]", quoted(s.Features), quoted(used))
 	}
 	s.Features = used // an empty list if the set had none
-	if !seriesName().MatchString(s.Name) {
+	if !refs.IsSetName(s.Name) {
 		return fmt.Errorf("name %.60q", s.Name)
 	}
 	if s.Sequence < 1 || s.Sequence > maxSequence {

@@ -52,8 +52,11 @@ type Draft struct {
 	Config  *imageset.Config `json:"configuration"`
 	// Notes are sentences about what it does not contain.
 	Notes []string `json:"notes"`
-	// YAML is the configuration with comments.
-	YAML []byte `json:"-"`
+	// YAML is the configuration with Comments, which are by their paths as in imageset.Config.YAML.
+	YAML     []byte            `json:"-"`
+	Comments map[string]string `json:"-"`
+	// Catalogs are all catalogs that clusters have and whose source is known, also those of which nothing is installed.
+	Catalogs []string `json:"-"`
 }
 
 // FromCluster makes a configuration that mirrors what clusters run: operators from the installed
@@ -92,7 +95,7 @@ func writeDraft(d *draft.Draft) (*Draft, error) {
 	if _, err := imageset.Parse("configuration", text); err != nil {
 		return nil, advice.Wrap(advice.Input, fmt.Errorf("the configuration would be invalid: %w", err), "correct Options.Catalogs, or the objects of the cluster")
 	}
-	return &Draft{Version: 1, Config: d.Config, Notes: append([]string{}, d.Notes...), YAML: text}, nil
+	return &Draft{Version: 1, Config: d.Config, Notes: append([]string{}, d.Notes...), YAML: text, Comments: d.Comments, Catalogs: d.Catalogs}, nil
 }
 
 // FromMirror makes a configuration that mirrors what an archive or a registry has. An archive

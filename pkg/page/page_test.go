@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/gantry-mirror/gantry/pkg/diagram"
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -15,7 +16,7 @@ import (
 )
 
 // hostile is a name that a catalog could have.
-const hostile = `x</script><script>alert(1)</script>"' onload=alert(2) ` + "\x1b[31m"
+const hostile = `x</script><script>alert(1)</script>"' onload=alert(2) ` + "\x1b[31m \u00e9\u2026"
 
 func document() *page.Document {
 	row := page.Row{Cells: []page.Cell{{Text: hostile, Link: "pkg-1", Tags: []page.Tag{{Text: hostile, Look: page.Warn}}}, {Text: "3", Sort: 3, Note: hostile}, {Lines: []int{2}}, {Text: hostile, Code: true}}}
@@ -63,6 +64,9 @@ func TestHostileNames(t *testing.T) {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page does not contain %q", want)
 		}
+	}
+	if strings.ContainsFunc(html, func(r rune) bool { return r > unicode.MaxASCII }) || !strings.Contains(html, "&#233;&#8230;") {
+		t.Error("other characters than those of ASCII are no references")
 	}
 	fail.Diff(t, html, write(t, document()))
 }

@@ -143,7 +143,10 @@ const (
 	padding              = 8.0
 )
 
-// fit returns a text as far as it fits into a tile; "" if less than half of it does.
+// enough is how many characters tell long names apart.
+const enough = 8
+
+// fit returns a text as far as it fits into a tile; "" if neither half of it nor enough characters do.
 func fit(text string, w, h, least, char float64) string {
 	n := int((w - 2*padding) / char)
 	switch length := utf8.RuneCountInString(text); {
@@ -151,7 +154,7 @@ func fit(text string, w, h, least, char float64) string {
 		return ""
 	case length <= n:
 		return text
-	case n < length/2:
+	case n < min(length/2, enough):
 		return ""
 	}
 	return string([]rune(text)[:n-1]) + "…"

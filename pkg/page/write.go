@@ -213,7 +213,7 @@ func (b builder) item(item *Item, drawings string) {
 	switch {
 	case drawings != "":
 		b.open("div", "class", "scroll", "tabindex", "0", "role", "group", "aria-label", "Update graph of "+item.Title)
-		b.raw(drawings) // diagram.Inline escapes all names
+		b.raw(ascii(drawings)) // diagram.Inline escapes all names
 		b.end("div")
 	case len(item.Drawings) > 0:
 		b.element("p", "The update graph is too large for this page; gantry catalog graph draws it.", "class", "note")

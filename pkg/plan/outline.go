@@ -133,6 +133,29 @@ func (o *Outline) sort() {
 	o.content = slices.CompactFunc(o.content, func(x, y outlinedContent) bool { return x.key == y.key })
 }
 
+// A MirroredVersion is a bundle of a package, or a platform release, whose Package is "".
+type MirroredVersion struct{ Package, Name string }
+
+// Versions returns the bundles and releases of the plan, sorted, each once whatever catalogs and channels have it.
+func (o *Outline) Versions() (all []MirroredVersion) {
+	for _, c := range o.catalogs {
+		for _, p := range c.packages {
+			for _, ch := range p.channels {
+				for _, b := range ch.bundles {
+					all = append(all, MirroredVersion{p.name, b.name})
+				}
+			}
+		}
+	}
+	for _, r := range o.releases {
+		all = append(all, MirroredVersion{Name: r.name})
+	}
+	slices.SortFunc(all, func(x, y MirroredVersion) int {
+		return cmp.Or(strings.Compare(x.Package, y.Package), strings.Compare(x.Name, y.Name))
+	})
+	return slices.Compact(all)
+}
+
 // JoinOutlines returns the outline of several plans together, such as those of all image sets of a mirror.
 // Where two plans have the same name for different content, the first one applies.
 func JoinOutlines(all ...*Outline) *Outline {

@@ -43,8 +43,16 @@ func isPath(s string) bool {
 }
 
 // IsTag reports whether s is a tag.
-func IsTag(s string) bool {
-	if s == "" || len(s) > 128 || s[0] == '.' || s[0] == '-' {
+func IsTag(s string) bool { return isWord(s, 128) }
+
+// IsSetName reports whether s can be the name of an image set, or of the series of archives with its content. Both may
+// have no name.
+func IsSetName(s string) bool { return s == "" || isWord(s, 255) }
+
+// isWord reports whether s has letters, digits, dots, dashes and underscores, no dot or dash first, and at most most of
+// them.
+func isWord(s string, most int) bool {
+	if s == "" || len(s) > most || s[0] == '.' || s[0] == '-' {
 		return false
 	}
 	for i := range len(s) {

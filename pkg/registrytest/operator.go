@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"maps"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"sigs.k8s.io/yaml"
@@ -12,7 +13,7 @@ import (
 
 // BundleImage returns a registry+v1 bundle image: one layer with a small
 // ClusterServiceVersion named "<package>.v<version>", and annotations.
-func BundleImage(packageName, version string) (v1.Image, error) {
+func BundleImage(packageName, version string, more ...map[string]any) (v1.Image, error) {
 	const prefix = "operators.operatorframework.io.bundle."
 	labels := map[string]string{
 		prefix + "mediatype.v1": "registry+v1",
@@ -21,16 +22,20 @@ func BundleImage(packageName, version string) (v1.Image, error) {
 		prefix + "package.v1":   packageName,
 	}
 	type object = map[string]any
+	spec := object{
+		"displayName":  packageName,
+		"version":      version,
+		"installModes": []object{{"type": "AllNamespaces", "supported": true}},
+		"install":      object{"strategy": "deployment", "spec": object{"deployments": []object{}}},
+	}
+	for _, members := range more {
+		maps.Copy(spec, members)
+	}
 	csv, err := yaml.Marshal(object{
 		"apiVersion": "operators.coreos.com/v1alpha1",
 		"kind":       "ClusterServiceVersion",
 		"metadata":   object{"name": packageName + ".v" + version},
-		"spec": object{
-			"displayName":  packageName,
-			"version":      version,
-			"installModes": []object{{"type": "AllNamespaces", "supported": true}},
-			"install":      object{"strategy": "deployment", "spec": object{"deployments": []object{}}},
-		},
+		"spec":       spec,
 	})
 	if err != nil {
 		return nil, err

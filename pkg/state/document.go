@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-)
 
-// imageSetName matches the names of image sets. A plan may have no name.
-var imageSetName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9._-]{0,254})?$`) })
+	refs "github.com/gantry-mirror/gantry/pkg/reference"
+)
 
 // A header has the first fields of every document that travels between sites.
 type header struct {
@@ -29,7 +26,7 @@ func (h header) check(kind string, version int) error {
 		return fmt.Errorf("kind %.40q is not %s", h.Kind, kind)
 	case h.Version != version:
 		return fmt.Errorf("version %d: this program knows version %d", h.Version, version)
-	case !imageSetName().MatchString(h.Name):
+	case !refs.IsSetName(h.Name):
 		return fmt.Errorf("name %.60q", h.Name)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
+	"github.com/gantry-mirror/gantry/pkg/catalog/install"
 )
 
 // An API is an API that a bundle owns: a kind of custom resource in one version.
@@ -27,21 +28,34 @@ type Answer string
 
 // The answers.
 const (
-	Yes     Answer = "yes"     // the catalog has no reason against it
-	No      Answer = "no"      // every version of OLM v1 refuses it
-	Depends Answer = "depends" // on the version of OLM v1, its feature gates or the ClusterExtension
-	Unknown Answer = "unknown" // the catalog does not have the ClusterServiceVersion
+	Yes      Answer = "yes"      // nothing is against it
+	No       Answer = "no"       // every version of OLM v1 refuses it
+	Depends  Answer = "depends"  // on the version of OLM v1, its feature gates or the ClusterExtension
+	Probably Answer = "probably" // yes if it has no webhooks, which the catalog does not show; else Depends
+	Unknown  Answer = "unknown"  // the catalog does not have the ClusterServiceVersion
 )
 
 // An Installable is the answer with its reasons; none if it is Yes.
 type Installable struct {
-	Install Answer              `json:"install"`
-	Reasons []extension.Refusal `json:"reasons,omitempty"`
+	Install Answer `json:"install"`
+	// Webhooks says whether the bundle defines webhooks: Yes, No or Unknown. Catalogs with olm.csv.metadata do not say it;
+	// those with olm.bundle.object and the image of the bundle do.
+	Webhooks Answer              `json:"webhooks"`
+	Reasons  []extension.Refusal `json:"reasons,omitempty"`
 }
 
-// installable returns the answer for a bundle.
-func installable(b *catalog.Bundle) Installable {
-	i := Installable{Yes, extension.Refusals(b)}
+// answered returns the answer for a bundle with these refusals. complete says whether webhooks were visible.
+func answered(complete bool, refusals []extension.Refusal) Installable {
+	i := Installable{Yes, No, refusals}
+	switch {
+	case slices.ContainsFunc(refusals, func(r extension.Refusal) bool { return r.Reason == extension.Webhook }):
+		i.Webhooks = Yes
+	case !complete:
+		i.Webhooks = Unknown
+		if !slices.ContainsFunc(refusals, func(r extension.Refusal) bool { return r.Certain() || r.Reason == extension.NoExcerpt }) {
+			i.Reasons = append(slices.Clip(refusals), extension.HiddenWebhooks())
+		}
+	}
 	for _, r := range i.Reasons {
 		switch {
 		case r.Certain():
@@ -49,8 +63,10 @@ func installable(b *catalog.Bundle) Installable {
 		case i.Install == No:
 		case r.Reason == extension.NoExcerpt:
 			i.Install = Unknown
-		default:
+		case r.Reason != extension.UnknownWebhook:
 			i.Install = Depends
+		case i.Install == Yes:
+			i.Install = Probably
 		}
 	}
 	return i
@@ -68,10 +84,8 @@ type BundleFacts struct {
 
 // factsOf reads what a bundle says about itself.
 func factsOf(b *catalog.Bundle) BundleFacts {
-	f := BundleFacts{DisplayName: excerpt.DisplayName(b), OLMv1: installable(b), Features: FeaturesOf(b)}
-	if x, err := excerpt.Of(b); err == nil { // otherwise OLMv1 has the reason
-		f.InstallModes = x.InstallModes
-	}
+	x, _ := excerpt.Of(b) // of an error, OLMv1 has the reason
+	f := BundleFacts{DisplayName: excerpt.DisplayName(b), OLMv1: answered(x.Complete, extension.Refusals(b)), Features: FeaturesOf(b), InstallModes: x.InstallModes}
 	for _, p := range b.Properties {
 		var a API
 		if p.Type == "olm.gvk" && json.Unmarshal(p.Value, &a) == nil {
@@ -83,6 +97,30 @@ func factsOf(b *catalog.Bundle) BundleFacts {
 	})
 	f.APIs = slices.Compact(f.APIs)
 	return f
+}
+
+// NeedsImage reports whether the image of a bundle says more about OLM v1 than its catalog.
+func (f *BundleFacts) NeedsImage() bool { return f.OLMv1.Webhooks == Unknown && f.OLMv1.Install != No }
+
+// UseImage answers again, from what the image of the bundle has. Like OLM v1, it takes dependencies from the catalog, and
+// all else from the manifests.
+func (f *BundleFacts) UseImage(b *catalog.Bundle) error {
+	x, err := excerpt.Of(b)
+	if err != nil {
+		return err
+	}
+	manifests, err := install.Read(b)
+	if err != nil {
+		return err
+	}
+	isDependency := func(r extension.Refusal) bool { return r.Reason == extension.Dependency }
+	reasons := slices.DeleteFunc(slices.Clone(f.OLMv1.Reasons), func(r extension.Refusal) bool { return !isDependency(r) })
+	reasons = append(reasons, slices.DeleteFunc(extension.Refusals(b), isDependency)...)
+	if fault := manifests.Fault(); fault != "" {
+		reasons = append(reasons, extension.Refusal{Reason: extension.InvalidBundle, Message: "is invalid: " + fault})
+	}
+	f.OLMv1, f.InstallModes = answered(true, slices.Clip(reasons)), x.InstallModes
+	return nil
 }
 
 // A CatalogBundle is a bundle of a catalog.

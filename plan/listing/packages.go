@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -23,6 +24,8 @@ type PackagesOptions struct {
 	Env *env.Env
 	// Workspace is the folder whose cache is used, if it exists. The default is env.DefaultWorkspace.
 	Workspace string
+	// Sources are open sources, which are used instead of Workspace. The default is nil.
+	Sources *workspace.Sources
 	// Catalog is an image, a folder or a file.
 	Catalog string
 	// Package selects one package. The default is all of them.
@@ -42,11 +45,14 @@ func (o *PackagesOptions) packages(ctx context.Context, see func(*catalog.Bundle
 	if o.Channel != "" && o.Package == "" {
 		return nil, env.Inputf("Options.Channel %s requires a package", o.Channel)
 	}
-	r, err := workspace.OpenSources(e, env.WorkspaceDir(o.Workspace))
-	if err != nil {
-		return nil, err
+	r := o.Sources
+	if r == nil {
+		var err error
+		if r, err = workspace.OpenSources(e, env.WorkspaceDir(o.Workspace)); err != nil {
+			return nil, err
+		}
+		defer workspace.CloseSources(e, r)
 	}
-	defer workspace.CloseSources(e, r)
 	options := catalog.Options{Keep: func(name string) bool { return name == o.Package || o.Package == "" && o.Bundles }, Outline: o.Package == "" && !o.Bundles}
 	if o.Package == "" && o.Bundles {
 		options.DropText = see
@@ -152,6 +158,28 @@ var defaultCatalogs = [...]string{
 	"registry.redhat.io/redhat/certified-operator-index",
 	"registry.redhat.io/redhat/community-operator-index",
 	"registry.redhat.io/redhat/redhat-marketplace-index",
+}
+
+// Beside returns the other catalogs that OpenShift configures, if a catalog is one of them or a copy: those of the same
+// folder of the registry with the same tag.
+func Beside(catalog string) (others []string) {
+	ref, err := reference.Parse(catalog)
+	if err != nil || ref.Tag == "" {
+		return nil
+	}
+	isOne := false
+	for _, name := range defaultCatalogs {
+		other := reference.Reference{Host: ref.Host, Path: path.Join(path.Dir(ref.Path), path.Base(name)), Tag: ref.Tag}
+		if other.Path == ref.Path {
+			isOne = true
+		} else {
+			others = append(others, other.String())
+		}
+	}
+	if !isOne {
+		return nil
+	}
+	return others
 }
 
 // CatalogsOptions says which catalogs Catalogs looks for.

@@ -182,3 +182,13 @@ func TestConfiguredOperators(t *testing.T) {
 		}
 	}
 }
+
+// TestBeside names the other catalogs of OpenShift, at their registry or at a copy.
+func TestBeside(t *testing.T) {
+	t.Parallel()
+	fail.Diff(t, []string{"r.example.com/copy/redhat-operator-index:v4.20", "r.example.com/copy/certified-operator-index:v4.20", "r.example.com/copy/community-operator-index:v4.20"},
+		listing.Beside("r.example.com/copy/redhat-marketplace-index:v4.20"))
+	for _, catalog := range []string{"r.example.com/copy/other:v4.20", "r.example.com/redhat-operator-index", "dir://catalog"} {
+		fail.Diff(t, []string(nil), listing.Beside(catalog))
+	}
+}

@@ -34,20 +34,20 @@ func (r *Result) newPage(ctx context.Context, s *workspace.Session, selected *se
 		o.Warnings = append(o.Warnings, page.Message{Level: page.Warning, Text: w.Message, More: w.Hint, Line: w.Line})
 	}
 	o.Warnings = append(o.Warnings, r.replacedMessages()...)
-	graphs, err := updateGraphs(ctx, s, r.Plan)
+	graphs, err := UpdateGraphs(ctx, s, r.Plan)
 	if err != nil {
 		o.Warnings = append(o.Warnings, page.Message{Level: page.Note, Text: "The update graphs cannot be drawn", More: err.Error()})
 	}
 	o.Graphs = graphs
 	d := planpage.New(o)
 	d.Facts = append(d.Facts, r.copyFacts()...)
-	d.Sections = slices.Insert(d.Sections, len(d.Sections), r.policySection(), r.destinationSection())
+	d.Sections = slices.Insert(d.Sections, len(d.Sections), r.policySection(o.SignerLines()), r.destinationSection())
 	return d
 }
 
-// updateGraphs draws the graphs of all packages of a plan, by catalog and package: what is kept of each mirrored channel,
+// UpdateGraphs draws the graphs of all packages of a plan, by catalog and package: what is kept of each mirrored channel,
 // what is pruned, and what clusters run.
-func updateGraphs(ctx context.Context, s *workspace.Session, p *plan.Plan) (map[string]map[string]diagram.Drawing, error) {
+func UpdateGraphs(ctx context.Context, s *workspace.Session, p *plan.Plan) (map[string]map[string]diagram.Drawing, error) {
 	all := map[string]map[string]diagram.Drawing{}
 	read, err := build.Reselect(ctx, p, s.Sources.Plan(), build.Options{Log: s.Env.Logger()})
 	if err != nil {
@@ -124,13 +124,13 @@ func (r *Result) copyFacts() (facts []page.Fact) {
 	return facts
 }
 
-// policySection shows what a signature policy and a gate decided.
-func (r *Result) policySection() page.Section {
+// policySection shows what a signature policy and a gate decided. lines say who asked for the images of signers.
+func (r *Result) policySection(lines map[plan.Signer]page.Cell) page.Section {
 	s := page.Section{ID: "policy", Title: "Policies"}
 	if v := r.Verified; v != nil {
-		t := page.Table{Caption: "Signature policy " + v.Policy, Columns: planpage.Columns("Signer", "#Images")}
+		t := page.Table{Caption: "Signature policy " + v.Policy, Columns: planpage.Columns("Signer", "#Images", "Asked for by")}
 		for _, x := range v.Signed {
-			t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: x.Name, Note: x.Type}, planpage.Count(x.Images)}})
+			t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: x.Name, Note: x.Type}, planpage.Count(x.Images), lines[x.Signer]}})
 		}
 		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: "accepted without verification"}, planpage.Count(v.Unsigned)}}, page.Row{Cells: []page.Cell{{Text: "refused"}, planpage.Count(v.Refused)}})
 		s.Tables = append(s.Tables, t)

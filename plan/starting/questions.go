@@ -114,7 +114,7 @@ func (o *Options) check() error {
 	if c.empty() {
 		return nil
 	}
-	text, err := c.config.YAML(nil)
+	text, err := c.Config.YAML(nil)
 	if err == nil {
 		_, err = parse(text)
 	}

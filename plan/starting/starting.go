@@ -12,6 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/plan/listing"
 )
 
@@ -29,7 +30,7 @@ type Options struct {
 	// Operators are packages: NAME for the default channel, or NAME=CHANNEL.
 	Operators []string
 	Images    []string
-	// Unread means that catalogs are not read: names are not checked, and default channels are not named.
+	// Unread means that catalogs are not read: names and dependencies are not checked, and default channels are not named.
 	Unread bool
 	// Name is the name that the file will have, and Schema the name of the file with its JSON Schema, both for comments.
 	Name, Schema string
@@ -52,10 +53,13 @@ func Configuration(ctx context.Context, o Options) (*Result, error) {
 	if len(o.Operators) > 0 && len(o.Catalogs) == 0 {
 		return nil, env.InputHint("name their catalog, too", "operators without a catalog")
 	}
-	var known []*listing.CatalogListing
-	if len(o.Operators) > 0 && !o.Unread {
+	if len(o.Operators) == 0 || o.Unread {
+		return o.result(o.draft(nil))
+	}
+	return o.reading(func(r *workspace.Sources) (*Result, error) {
+		var known []*listing.CatalogListing
 		for _, c := range o.Catalogs {
-			l, err := listing.ListPackages(ctx, listing.PackagesOptions{Env: o.Env, Workspace: o.Workspace, Catalog: c})
+			l, err := listing.ListPackages(ctx, listing.PackagesOptions{Env: o.Env, Sources: r, Catalog: c})
 			if err != nil {
 				return nil, err
 			}
@@ -64,21 +68,53 @@ func Configuration(ctx context.Context, o Options) (*Result, error) {
 		if err := o.checkOperators(known); err != nil {
 			return nil, err
 		}
+		d := o.draft(known)
+		d.Beside = o.Catalogs // those without operators, too
+		if err := o.complete(ctx, r, d); err != nil {
+			return nil, err
+		}
+		return o.result(d)
+	})
+}
+
+// FromDraft completes a configuration that was made elsewhere: with the same comments at the beginning, and, unless
+// Unread is set, with what its operators require. The answers are not used.
+func FromDraft(ctx context.Context, o Options, d *Draft) (*Result, error) {
+	if len(d.Config.Mirror.Operators) == 0 || o.Unread {
+		return o.result(d)
 	}
-	d := o.draft(known)
-	if d.empty() {
-		return nil, env.InputHint("name a channel of releases, operators or images", "nothing to mirror")
-	}
-	text, err := d.config.YAML(d.comments)
+	return o.reading(func(r *workspace.Sources) (*Result, error) {
+		if err := o.complete(ctx, r, d); err != nil {
+			return nil, err
+		}
+		return o.result(d)
+	})
+}
+
+// reading calls do with what catalogs are read from.
+func (o *Options) reading(do func(*workspace.Sources) (*Result, error)) (*Result, error) {
+	e, done := o.Env.OrDefault()
+	defer done()
+	o.Env = e
+	r, err := workspace.OpenSources(e, env.WorkspaceDir(o.Workspace))
 	if err != nil {
 		return nil, err
 	}
-	return o.Result(d.config, text, nil)
+	defer workspace.CloseSources(e, r)
+	r.KeepCatalogs()
+	return do(r)
 }
 
-// Result returns the result for a configuration from elsewhere, whose text begins with the same comments.
-func (o *Options) Result(c *imageset.Config, text []byte, notes []string) (*Result, error) {
-	r := &Result{Version: 1, Config: c, Notes: append([]string{}, notes...), YAML: slices.Concat(o.header(), text)}
+// result writes a draft.
+func (o *Options) result(d *Draft) (*Result, error) {
+	if d.empty() {
+		return nil, env.InputHint("name a channel of releases, operators or images", "nothing to mirror")
+	}
+	text, err := d.Config.YAML(d.Comments)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Version: 1, Config: d.Config, Notes: append([]string{}, d.Notes...), YAML: slices.Concat(o.header(), text)}
 	read, err := parse(r.YAML)
 	if err != nil {
 		return nil, err
@@ -126,25 +162,29 @@ func find(known []*listing.CatalogListing, name string) *listing.ListedOperator 
 	return nil
 }
 
-// A draft is a configuration with comments, by their paths as in imageset.Config.YAML.
-type draft struct {
-	config   *imageset.Config
-	comments map[string]string
+// A Draft is a configuration with comments, by their paths as in imageset.Config.YAML.
+type Draft struct {
+	Config   *imageset.Config
+	Comments map[string]string
+	// Notes are sentences about what the configuration does not contain, or what was added.
+	Notes []string
+	// Beside are catalogs that may have what operators require, if those of Config do not.
+	Beside []string
 }
 
-func (d *draft) empty() bool {
-	m := &d.config.Mirror
+func (d *Draft) empty() bool {
+	m := &d.Config.Mirror
 	return m.Platform == nil && len(m.Operators) == 0 && len(m.AdditionalImages) == 0
 }
 
 // draft makes the configuration from the answers, and from what the catalogs have; known is empty if they were not read.
-func (o *Options) draft(known []*listing.CatalogListing) *draft {
-	d := &draft{&imageset.Config{}, map[string]string{}}
-	m := &d.config.Mirror
+func (o *Options) draft(known []*listing.CatalogListing) *Draft {
+	d := &Draft{Config: &imageset.Config{}, Comments: map[string]string{}}
+	m := &d.Config.Mirror
 	if o.Platform != "" {
 		m.Platform = &imageset.Releases{Graph: true, Channels: []imageset.ReleaseChannel{{Name: o.Platform}}}
-		d.comments["mirror.platform.graph"] = "The update graph, for clusters that update themselves from the mirror."
-		d.comments["mirror.platform.channels[0]"] = "Without minVersion and maxVersion, the newest release. With both, also the releases between them:\n" +
+		d.Comments["mirror.platform.graph"] = "The update graph, for clusters that update themselves from the mirror."
+		d.Comments["mirror.platform.channels[0]"] = "Without minVersion and maxVersion, the newest release. With both, also the releases between them:\n" +
 			"gantry list releases --channel " + o.Platform
 	}
 	for i, catalog := range o.Catalogs {
@@ -161,7 +201,7 @@ func (o *Options) draft(known []*listing.CatalogListing) *draft {
 				continue
 			}
 			if about := describe(p, channel, len(m.Operators)+len(op.Packages) > 0); about != "" {
-				d.comments[fmt.Sprintf("%s.packages[%d]", at, len(op.Packages))] = about
+				d.Comments[fmt.Sprintf("%s.packages[%d]", at, len(op.Packages))] = about
 			}
 			chosen := imageset.Package{Name: name}
 			if p != nil {
@@ -175,7 +215,7 @@ func (o *Options) draft(known []*listing.CatalogListing) *draft {
 			op.Packages = append(op.Packages, chosen)
 		}
 		if len(op.Packages) > 0 {
-			d.comments[at+".dependencies"] = "Also the operators that the selected ones require."
+			d.Comments[at+".dependencies"] = alsoRequired
 			m.Operators = append(m.Operators, op)
 		}
 	}

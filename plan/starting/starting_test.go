@@ -9,6 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/fail"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/plan/starting"
 )
 
@@ -114,7 +115,8 @@ func TestPlatform(t *testing.T) {
 	if m.Platform == nil || !m.Platform.Graph || m.Platform.Channels[0].Name != "stable-4.20" || len(m.Operators)+len(r.Notes) > 0 || strings.Contains(string(r.YAML), "$schema") {
 		t.Errorf("with every default, the configuration is\n%s", r.YAML)
 	}
-	draft, err := o.Result(r.Config, []byte("kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: {additionalImages: [{name: quay.io/a/b:v1}, {name: quay.io/a/b:v1}]}\n"), []string{"left out"})
+	twice := &imageset.Config{Mirror: imageset.Mirror{AdditionalImages: []imageset.Image{{Name: "quay.io/a/b:v1"}, {Name: "quay.io/a/b:v1"}}}}
+	draft, err := starting.FromDraft(t.Context(), o, &starting.Draft{Config: twice, Notes: []string{"left out"}})
 	if fail.On(t, err); len(draft.Notes) < 2 || draft.Notes[0] != "left out" || !strings.HasPrefix(string(draft.YAML), "# What to mirror") {
 		t.Errorf("with a repetition, the notes are %q of\n%s", draft.Notes, draft.YAML)
 	}

@@ -42,6 +42,8 @@ type Draft struct {
 	Comments map[string]string
 	// Notes are sentences about what the configuration does not contain.
 	Notes []string
+	// Catalogs are the references of all catalogs that clusters have and whose source is known, sorted.
+	Catalogs []string
 }
 
 // FromCluster makes the configuration for what clusters run. If the source of a catalog is unknown,
@@ -56,6 +58,13 @@ func FromCluster(c *installed.Cluster, o Options) (*Draft, error) {
 	if err := d.operators(); err != nil {
 		return nil, err
 	}
+	for _, one := range c.Catalogs {
+		if ref, _ := d.sourceOf(one); ref != "" {
+			d.draft.Catalogs = append(d.draft.Catalogs, ref)
+		}
+	}
+	slices.Sort(d.draft.Catalogs)
+	d.draft.Catalogs = slices.Compact(d.draft.Catalogs)
 	d.platform()
 	if err := d.checkUsed("use the name of a CatalogSource or ClusterCatalog that installed operators are from, or of an installed package"); err != nil {
 		return nil, err

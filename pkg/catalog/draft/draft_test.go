@@ -172,6 +172,15 @@ func TestFromCluster(t *testing.T) {
 	}
 }
 
+// TestCatalogs lists the catalogs of clusters, also those of which nothing is installed.
+func TestCatalogs(t *testing.T) {
+	t.Parallel()
+	marketplace := strings.NewReplacer("redhat-operators", "redhat-marketplace", "redhat-operator-index", "redhat-marketplace-index").Replace(mirroredRedHat)
+	d, err := draft.FromCluster(read(t, quayCSV, quaySubscription, redHatOperators, marketplace, cluster418, mirrorSet), draft.Options{})
+	fail.On(t, err)
+	fail.Diff(t, []string{"registry.redhat.io/redhat/redhat-marketplace-index:v4.18", "registry.redhat.io/redhat/redhat-operator-index:v4.18"}, d.Catalogs)
+}
+
 func TestFromClusterRefuses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -103,7 +103,7 @@ func (d *drafter) releases(tags []string, graph bool) {
 	ranges := map[string]imageset.Range{}
 	var minors []string
 	for _, tag := range tags {
-		version, arch, ok := splitTag(tag)
+		version, arch, ok := PayloadTag(tag)
 		if !ok {
 			continue
 		}
@@ -146,8 +146,8 @@ func compareVersions(a, b string) int {
 	return x.Compare(y)
 }
 
-// splitTag splits the tag of a payload.
-func splitTag(tag string) (version string, arch release.Arch, ok bool) {
+// PayloadTag splits the tag of a payload, such as "4.20.5-x86_64".
+func PayloadTag(tag string) (version string, arch release.Arch, ok bool) {
 	for _, a := range release.Arches() {
 		version, ok := strings.CutSuffix(tag, "-"+a.Suffix())
 		if _, err := semver.Parse(version); ok && err == nil {

@@ -21,7 +21,7 @@ const (
 
 // redHatIndexes returns the last path elements of Red Hat's catalogs.
 func redHatIndexes() []string {
-	return []string{"redhat" + indexSuffix, "certified" + indexSuffix, "community" + indexSuffix, "redhat-marketplace" + indexSuffix}
+	return []string{"redhat" + indexSuffix, "certified" + indexSuffix, "community" + indexSuffix, "redhat-marketplace-index"}
 }
 
 // inName is the tag in the name of an object of a mirrored catalog: "cs-redhat-operator-index-v4-20".

@@ -9,18 +9,27 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 )
 
-// Reasons why OLM v1 refuses a bundle, or why that is unknown.
+// Reasons why OLM v1 refuses a bundle, or why that is unknown. They are those of operator-controller 1.0 to 1.11
+// (resolve/validation.go, applier/provider.go, features/features.go; before 1.6 rukpak/convert), and of OpenShift, whose
+// feature gates set those of operator-controller.
 const (
 	// Dependency: the bundle declares a dependency. Every version of OLM v1 refuses it.
 	Dependency Reason = "dependency"
-	// InstallMode: the bundle does not support AllNamespaces. OLM v1 refuses it unless a feature
-	// gate and a watchNamespace in the ClusterExtension let it watch a single namespace.
+	// InstallMode: the bundle does not support AllNamespaces, but OwnNamespace or SingleNamespace. OLM v1 refuses it unless the
+	// feature gate SingleOwnNamespaceInstallSupport (since 1.2, on by default in 1.8 alone; NewOLMOwnSingleNamespace in
+	// OpenShift) and a watchNamespace in the ClusterExtension let it watch a single namespace.
 	InstallMode Reason = "install-mode"
-	// Webhook: the bundle defines webhooks. OLM v1 refuses it if the feature gate is off, as it was
-	// by default until some time after OpenShift 4.18.
+	// NoInstallMode: the bundle supports none of these modes. Every version refuses it.
+	NoInstallMode Reason = "no-install-mode"
+	// Webhook: the bundle defines webhooks. OLM v1 refuses it before 1.6 and before OpenShift 4.21, unless a feature gate (since
+	// 1.3; NewOLMWebhookProviderOpenshiftServiceCA in OpenShift) is enabled.
 	Webhook Reason = "webhook"
-	// APIService: the bundle provides an extension API server; refused likewise.
+	// UnknownWebhook: the bundle may define webhooks. Catalogs with olm.csv.metadata do not show them; Refusals leaves it out.
+	UnknownWebhook Reason = "unknown-webhook"
+	// APIService: the bundle provides an extension API server. Every version refuses it.
 	APIService Reason = "api-service"
+	// InvalidBundle: the bundle has a fault that every version refuses. Only its image shows it; Refusals leaves it out.
+	InvalidBundle Reason = "invalid-bundle"
 	// NoImage: the manifests of the bundle are only in the catalog.
 	NoImage Reason = "no-image"
 	// NoExcerpt: the catalog does not contain the ClusterServiceVersion. OLM v1 does not need it,
@@ -38,7 +47,9 @@ type Refusal struct {
 
 // Certain reports whether every version of OLM v1 refuses a bundle for this reason, regardless of
 // its configuration.
-func (r Refusal) Certain() bool { return r.Reason == Dependency || r.Reason == NoImage }
+func (r Refusal) Certain() bool {
+	return slices.Contains([]Reason{Dependency, NoInstallMode, APIService, InvalidBundle, NoImage}, r.Reason)
+}
 
 // The properties that declare dependencies for OLM v1, which ignores olm.label.required.
 func dependencies() []string {
@@ -55,9 +66,14 @@ func dependency(b *catalog.Bundle) string {
 	return ""
 }
 
+// HiddenWebhooks is the refusal for a bundle whose catalog has the ClusterServiceVersion without its webhooks.
+func HiddenWebhooks() Refusal {
+	return Refusal{UnknownWebhook, "may define webhooks, which the catalog does not show; OLM v1 refuses them before OpenShift 4.21 (operator-controller 1.6)"}
+}
+
 // Refusals returns the reasons why OLM v1 refuses a bundle, as far as the catalog shows them. An
 // empty result is no guarantee: webhooks are visible only in old catalogs, which contain the whole
-// ClusterServiceVersion (olm.bundle.object).
+// ClusterServiceVersion (olm.bundle.object). HiddenWebhooks is for the others.
 func Refusals(b *catalog.Bundle) []Refusal {
 	var all []Refusal
 	add := func(reason Reason, format string, args ...any) {
@@ -83,13 +99,13 @@ func Refusals(b *catalog.Bundle) []Refusal {
 	case single(x.InstallModes):
 		add(InstallMode, "does not support the install mode AllNamespaces (only %s); OLM v1 refuses it unless the feature gate NewOLMOwnSingleNamespace is enabled and the ClusterExtension sets a watchNamespace", strings.Join(x.InstallModes, ", "))
 	default:
-		add(InstallMode, "does not support the install mode AllNamespaces (%s); OLM v1 refuses it", orNone(x.InstallModes))
+		add(NoInstallMode, "does not support the install mode AllNamespaces (%s); OLM v1 refuses it", orNone(x.InstallModes))
 	}
 	if len(x.Webhooks) > 0 {
-		add(Webhook, "defines %s; OLM v1 refuses it unless the feature gate NewOLMWebhookProviderOpenshiftServiceCA is enabled, as in newer OpenShift versions", plural("webhook", x.Webhooks))
+		add(Webhook, "defines %s; OLM v1 refuses it before OpenShift 4.21 (operator-controller 1.6), unless the feature gate NewOLMWebhookProviderOpenshiftServiceCA is enabled", plural("webhook", x.Webhooks))
 	}
 	if len(x.APIServices) > 0 {
-		add(APIService, "provides extension API servers (%s), which OLM v1 refuses in all but its newest versions", strings.Join(x.APIServices, ", "))
+		add(APIService, "provides extension API servers (%s), which OLM v1 refuses", strings.Join(x.APIServices, ", "))
 	}
 	return all
 }

@@ -184,8 +184,9 @@ func TestReview(t *testing.T) {
 	)
 	got := extension.Review(c.Package("p"))
 	want := []extension.Finding{
-		{Reason: extension.InstallMode, Bundles: []string{"p.3.0.0", "p.2.0.0"}, Message: "package p: bundle p.3.0.0 does not support the install mode AllNamespaces (only MultiNamespace); OLM v1 refuses it (the same applies to 2 of 4 bundles)"},
+		{Reason: extension.NoInstallMode, Bundles: []string{"p.3.0.0"}, Message: "package p: bundle p.3.0.0 does not support the install mode AllNamespaces (only MultiNamespace); OLM v1 refuses it"},
 		{Reason: extension.Dependency, Bundles: []string{"p.2.0.0"}, Message: "package p: bundle p.2.0.0 declares a dependency (olm.constraint), which OLM v1 does not support"},
+		{Reason: extension.InstallMode, Bundles: []string{"p.2.0.0"}, Message: "package p: bundle p.2.0.0 does not support the install mode AllNamespaces (only OwnNamespace, SingleNamespace); OLM v1 refuses it unless the feature gate NewOLMOwnSingleNamespace is enabled and the ClusterExtension sets a watchNamespace"},
 		{Reason: extension.NoExcerpt, Bundles: []string{"p.0.1.0"}, Message: "package p: bundle p.0.1.0 has no ClusterServiceVersion in the catalog (neither olm.csv.metadata nor in olm.bundle.object): consoles do not show it, and it is unknown whether OLM v1 accepts it"},
 	}
 	fail.Diff(t, want, got)

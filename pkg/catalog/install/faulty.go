@@ -1,10 +1,23 @@
 package install
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 )
+
+// Fault returns why the bundle is invalid for every OLM v1 (rukpak/render/registryv1/validators), or "".
+func (b *Bundle) Fault() string {
+	deployments := map[string]bool{}
+	for _, d := range b.csv.Spec.Install.Spec.Deployments {
+		if deployments[d.Name] || !isSubdomain(d.Name) {
+			return fmt.Sprintf("its deployments need different names of lower case letters, digits, dashes and dots, and one has the name %q", d.Name)
+		}
+		deployments[d.Name] = true
+	}
+	return cmp.Or(b.faultyCRDs(), b.faultyWebhooks(deployments), b.faultyConversion())
+}
 
 // faultyCRDs returns why OLM v1 refuses the CustomResourceDefinitions of the bundle, or "".
 func (b *Bundle) faultyCRDs() string {

@@ -103,21 +103,13 @@ func (b *Bundle) checkV1() error {
 		return refuse("its version has %d characters, a ClusterExtension allows %d", len(b.Version), maxVersion)
 	}
 	for _, refusal := range b.refusals {
-		if refusal.Certain() && refusal.Reason != extension.NoImage { // a bundle that was read from its image
+		// Without an install mode, the error of watched says what the operator supports.
+		if refusal.Certain() && refusal.Reason != extension.NoImage && refusal.Reason != extension.NoInstallMode { // a bundle that was read from its image
 			return refuse("it %s", refusal.Message)
 		}
 	}
-	deployments := map[string]bool{}
-	for _, d := range b.csv.Spec.Install.Spec.Deployments {
-		if deployments[d.Name] || !isSubdomain(d.Name) {
-			return refuse("its deployments need different names of lower case letters, digits, dashes and dots, and one has the name %q", d.Name)
-		}
-		deployments[d.Name] = true
-	}
-	for _, reason := range []string{b.faultyCRDs(), b.faultyWebhooks(deployments), b.faultyConversion()} {
-		if reason != "" {
-			return refuse("%s", reason)
-		}
+	if fault := b.Fault(); fault != "" {
+		return refuse("%s", fault)
 	}
 	return nil
 }
@@ -163,8 +155,7 @@ func (r *Result) v1Notes(b *Bundle, rendered *rendering, o *V1Options) {
 		r.note("the install mode %s of bundle %s is unknown and is ignored", mode, b.Name)
 	}
 	for _, refusal := range b.refusals {
-		switch refusal.Reason {
-		case extension.Webhook, extension.APIService:
+		if refusal.Reason == extension.Webhook {
 			r.note("bundle %s %s", b.Name, refusal.Message)
 		}
 	}

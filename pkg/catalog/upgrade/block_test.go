@@ -128,7 +128,7 @@ func TestBlocks(t *testing.T) {
 		"a version that is not served":  {classic("1.0.0", "stable"), bundles(schema("-v1 a"), schema("v1 a!")), "", nil},
 		"OLM v1 refuses": {v1Operator, bundles("", csv(`{}`)+`,{"type":"olm.constraint","value":{}}`), "", []string{
 			"refused possible=false: p.v2.0.0 declares a dependency (olm.constraint), which OLM v1 does not support",
-			"refused possible=true: p.v2.0.0 does not support the install mode AllNamespaces (it declares none); OLM v1 refuses it",
+			"refused possible=false: p.v2.0.0 does not support the install mode AllNamespaces (it declares none); OLM v1 refuses it",
 		}},
 		"facts from the cluster of a missing bundle": {known, []string{"stable: p.v2.0.0<p.v1.0.0", "p.v2.0.0=" + gvk("v1", "A")}, "4.19", []string{
 			"max-openshift possible=false: make this update before the cluster is updated to 4.19: while p.v1.0.0 is installed, the cluster cannot be updated beyond 4.18 (olm.maxOpenShiftVersion)",

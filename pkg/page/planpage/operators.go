@@ -6,15 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/diagram"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/page"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
-
-// maxImageRows is how many images a page lists.
-const maxImageRows = 12_000
 
 // operators shows the packages of each catalog, and their update graphs.
 func (b *builder) operators() page.Section {
@@ -22,7 +18,7 @@ func (b *builder) operators() page.Section {
 	if len(b.Graphs) > 0 {
 		s.Lead = "In the update graphs, boxes with a tick are kept, and those with a cross are pruned. A heavy frame is a head, a blue one runs in a cluster."
 	}
-	images := b.imagesOf()
+	images := b.images
 	needed := map[string]string{} // who needs a package that the configuration does not name
 	for _, c := range b.Plan.Catalogs {
 		for _, r := range c.Required {
@@ -140,46 +136,6 @@ func (b *builder) item(c *plan.Catalog, pkg *plan.Package, id string, ask page.C
 		}))
 	}
 	return item
-}
-
-// imagesOf returns the images of each part.
-func (b *builder) imagesOf() map[string][]*plan.Image {
-	of := map[string][]*plan.Image{}
-	for i := range b.Plan.Images {
-		img := &b.Plan.Images[i]
-		var keys []string
-		for _, r := range img.Reasons {
-			if key := partOf(r).key; !slices.Contains(keys, key) {
-				keys = append(keys, key)
-				of[key] = append(of[key], img)
-			}
-		}
-	}
-	return of
-}
-
-// imageTable lists images with what names them.
-func (b *builder) imageTable(caption string, images []*plan.Image, namedBy func(plan.Reason) string) page.Table {
-	t := page.Table{Caption: caption, Columns: Columns("Image", "Kind", "Named by", "Digest", "#Size")}
-	for _, img := range images {
-		if b.rows++; b.rows > maxImageRows {
-			t.Caption = caption + "; not all are listed, because the plan has too many images for a page"
-			break
-		}
-		var names []string
-		for _, r := range img.Reasons {
-			if name := namedBy(r); name != "" && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: sourceName(img), Code: true}, {Text: string(img.Kind)}, {Text: diagram.Few(names, 2)}, {Text: short(img.Digest), Code: true}, Bytes(img.Size)}})
-	}
-	return t
-}
-
-// sourceName returns the source of an image without its digest, which has a column of its own.
-func sourceName(img *plan.Image) string {
-	return strings.TrimSuffix(plan.SourceText(img.Source), "@"+string(img.Digest))
 }
 
 // dependencies shows the bundles that others need.

@@ -11,17 +11,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
-// additional returns the images that the configuration names itself.
-func (b *builder) additional() (all []*plan.Image) {
-	for i := range b.Plan.Images {
-		img := &b.Plan.Images[i]
-		if img.Kind == plan.AdditionalImage && !slices.ContainsFunc(img.Reasons, func(r plan.Reason) bool { return r.Chart != "" }) {
-			all = append(all, img)
-		}
-	}
-	return all
-}
-
 // others shows images, charts and files.
 func (b *builder) others() page.Section {
 	s := page.Section{ID: Additional, Title: "Images"}
@@ -84,9 +73,10 @@ func (b *builder) signatures() page.Section {
 	}
 	slices.SortFunc(signers, plan.CompareSigners)
 	if len(signers) > 0 {
-		t := page.Table{Caption: "Signers, by the signature policy", Columns: Columns("Signer", "Type", "#Images")}
+		t := page.Table{Caption: "Signers, by the signature policy", Columns: Columns("Signer", "Type", "#Images", "Asked for by")}
+		lines := b.SignerLines()
 		for _, x := range signers {
-			t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: x.Name}, {Text: x.Type}, Count(count[x])}})
+			t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: x.Name}, {Text: x.Type}, Count(count[x]), lines[x]}})
 		}
 		s.Tables = append(s.Tables, t)
 	}
@@ -109,9 +99,9 @@ func (b *builder) changes() page.Section {
 	if !b.Compared {
 		return page.Section{}
 	}
-	s := page.Section{ID: Changes, Title: "Changes", Lead: "Compared with the plan before in this workspace."}
+	s := page.Section{ID: Changes, Title: "Changes", Lead: "Compared with the plan before."}
 	if b.Before == nil {
-		s.Messages = []page.Message{{Level: page.Note, Text: "This is the first plan of " + b.Plan.Name + " in this workspace."}}
+		s.Messages = []page.Message{{Level: page.Note, Text: "This is the first plan of " + b.Plan.Name + " here."}}
 		return s
 	}
 	d := plan.Compare(b.Before, b.Plan.Outline())

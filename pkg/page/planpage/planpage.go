@@ -25,6 +25,8 @@ type Options struct {
 	// Before is the plan before; nil if there is none. Compared says that there may be one.
 	Before   *plan.Outline
 	Compared bool
+	// Earlier are the plans before, the newest first, for the list of pruned versions.
+	Earlier []Earlier
 	// Warnings are added to those of the plan.
 	Warnings []page.Message
 }
@@ -34,8 +36,9 @@ type builder struct {
 	Options
 	find  *asked.Lines
 	sizes map[string]plan.PartSize // by part
-	// rows is how many images are listed.
-	rows int
+	// images are those of each part, and rows is how many of them are listed.
+	images map[string][]*plan.Image
+	rows   int
 }
 
 // The IDs of sections, for those that add to a document.
@@ -45,6 +48,7 @@ const (
 	Sizes      = "sizes"
 	Operators  = "operators"
 	Required   = "dependencies"
+	Pruned     = "pruned"
 	Releases   = "releases"
 	Updates    = "updates"
 	Additional = "images"
@@ -55,12 +59,22 @@ const (
 func New(o Options) *page.Document {
 	b := &builder{Options: o, find: asked.New(o.Config)}
 	b.sizes = o.Plan.PartSizes(func(_ *plan.Image, r plan.Reason) string { return partOf(r).key })
+	b.images = b.imagesOf()
+	b.rows = b.imageRows()
 	p := o.Plan
 	d := &page.Document{Kind: "Plan", Title: p.Name, Lead: b.lead(), Facts: b.facts(), Source: o.Source}
 	d.Sections = []page.Section{
-		b.attention(), b.changes(), b.sizeSection(), b.operators(), b.dependencies(), b.releases(), b.updates(), b.others(), b.signatures(),
+		b.attention(), b.changes(), b.sizeSection(), b.operators(), b.dependencies(), b.pruned(), b.releases(), b.updates(), b.others(), b.signatures(),
 	}
 	return d
+}
+
+// pruned lists the versions of earlier plans that this one does not have.
+func (b *builder) pruned() page.Section {
+	if len(b.Earlier) == 0 {
+		return page.Section{}
+	}
+	return page.Section{ID: Pruned, Title: "Pruned versions", Tables: PrunedVersions(b.Plan.Outline(), b.Earlier)}
 }
 
 // lead says in a sentence what the plan mirrors.
@@ -119,16 +133,16 @@ func (b *builder) attention() page.Section {
 			s.Messages = append(s.Messages, page.Message{Level: page.Warning, Text: fmt.Sprintf("Package %s of %s is left out, because images are unavailable", x.Package, c.Name()), More: strings.Join(x.Images, ", "), Line: b.find.InCatalog(&c, x.Package)})
 		}
 	}
-	for _, r := range p.Releases {
-		if r.Unverified {
-			s.Messages = append(s.Messages, page.Message{Level: page.Warning, Text: "The signature of release " + r.Name() + " was not verified", More: "clusters may refuse it"})
+	for i := range p.Releases {
+		if r := &p.Releases[i]; r.Unverified {
+			s.Messages = append(s.Messages, page.Message{Level: page.Warning, Text: "The signature of release " + r.Name() + " was not verified", More: "clusters may refuse it", Line: first(b.find.Release(r))})
 		}
 	}
 	for _, x := range p.Blocked {
 		s.Messages = append(s.Messages, page.Message{Level: page.Note, Text: "Blocked by the configuration: " + x.Source, More: "catalogs still list it; required by " + requiredBy(x.Reasons), Line: b.find.Blocked(x.Pattern)})
 	}
 	for _, note := range p.Notes {
-		m := page.Message{Level: page.Note, Text: note}
+		m := page.Message{Level: page.Note, Text: note, Line: b.noteLine(note)}
 		for _, c := range p.Catalogs {
 			if rest, ok := strings.CutPrefix(note, c.Name()+": "); ok {
 				m.Text, m.More = strings.ToUpper(rest[:1])+rest[1:], c.Name()
@@ -164,9 +178,17 @@ func requiredBy(all []plan.Reason) string {
 // line returns the first line that asked for an image.
 func (b *builder) line(source string, all []plan.Reason) int {
 	for _, r := range all {
-		if lines := b.find.Of(b.Plan, source, r); len(lines) > 0 {
-			return lines[0]
+		if line := first(b.find.Of(b.Plan, source, r)); line > 0 {
+			return line
 		}
 	}
 	return 0
+}
+
+// first returns the first line, or 0.
+func first(lines []int) int {
+	if len(lines) == 0 {
+		return 0
+	}
+	return lines[0]
 }

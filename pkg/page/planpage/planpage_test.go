@@ -3,6 +3,7 @@ package planpage_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,8 +124,78 @@ func TestEveryRowHasItsLine(t *testing.T) {
 			t.Errorf("message without a line: %+v", m)
 		}
 	}
+	for _, row := range rows(find(t, d, planpage.Sizes).Tables[0]) {
+		if name, _, _ := strings.Cut(row, "|"); !strings.Contains(row, "#") && name != "Shared" && name != "Signatures" {
+			t.Errorf("part without a line: %s", row)
+		}
+	}
 	if text := html(t, o); strings.Contains(text, "hunter2") {
 		t.Error("the page has the password of a chart")
+	}
+}
+
+// TestNotesHaveLines checks which line of the configuration notes and signers refer to.
+func TestNotesHaveLines(t *testing.T) {
+	t.Parallel()
+	o := sample(t, 2)
+	signer := plan.Signer{Type: "signedBy", Name: "key 1"}
+	for i := range o.Plan.Images {
+		if img := &o.Plan.Images[i]; img.Kind == plan.BundleImage || img.Kind == plan.AdditionalImage {
+			img.Signers = []plan.Signer{signer}
+		}
+	}
+	index := o.Plan.Catalogs[0].Name()
+	notes := map[string]string{
+		index + `: package "basalt-operator": channel "x" is left out`:     "name: basalt-operator",
+		index + ": package amber-operator: bundle a declares a dependency": "name: amber-operator",
+		`bundle "basalt-operator.v1.3.0" of ` + index + " needs an API":    "name: basalt-operator",
+		index + ": it is an SQLite index":                                  "catalog:",
+		"imageset.yaml:2: the installed operator x is not mirrored":        "apiVersion:",
+		"other.yaml:2: nothing":                                            "",
+		"the signatures of 4.20.1 were not verified":                       "stable-4.20",
+		"registry.example.com/tools/netcheck:1.4: 1 layer is not there":    "netcheck",
+		"image podinfo has no registry":                                    "name: podinfo",
+		"tools/oc.tar.gz is a file":                                        "files.example",
+		"a note about nothing":                                             "",
+	}
+	o.Plan.Notes = slices.Collect(maps.Keys(notes))
+	d := planpage.New(o)
+	for _, m := range find(t, d, planpage.Attention).Messages {
+		for note, want := range notes {
+			if !strings.HasSuffix(strings.ToLower(note), strings.ToLower(m.Text)) {
+				continue
+			}
+			if (m.Line > 0) != (want != "") || m.Line > 0 && !strings.Contains(o.Source.Lines[m.Line-1], want) {
+				t.Errorf("%q has line %d, want the one with %q", note, m.Line, want)
+			}
+			delete(notes, note)
+		}
+	}
+	if len(notes) > 0 {
+		t.Errorf("the page does not have %v", notes)
+	}
+	tables := find(t, d, planpage.Signatures).Tables
+	if got := rows(tables[0]); len(got) != 1 || !strings.HasPrefix(got[0], "key 1|signedBy|") || strings.Count(got[0], "#") != 4 || tables[0].Rows[0].Cells[3].Note != "and 2 more" {
+		t.Errorf("the signers are %q, %+v", got, tables[0].Rows[0].Cells[3])
+	}
+}
+
+// TestManyImages checks that packages with more images than fit list the same number, and others all of theirs.
+func TestManyImages(t *testing.T) {
+	t.Parallel()
+	o := sample(t, 2)
+	c := o.Plan.Catalogs[0]
+	for i := range 12_000 {
+		because := plan.Reason{Catalog: c.Name(), Package: c.Packages[0].Name, Bundle: "many"}
+		o.Plan.Images = append(o.Plan.Images, plan.Image{Source: fmt.Sprintf("registry.example.com/many/%0100d:v1", i), Kind: plan.RelatedImage, Reasons: []plan.Reason{because}})
+	}
+	items := find(t, planpage.New(o), planpage.Operators).Items
+	many, few := items[0].Tables[1], items[1].Tables[1]
+	if n := len(many.Rows); n < 5000 || n > 9000 || !strings.HasPrefix(many.Caption, fmt.Sprintf("Images of amber-operator: the first %d of 12002, because", n)) {
+		t.Errorf("%d rows of %s", n, many.Caption)
+	}
+	if few.Caption != "Images of basalt-operator" || len(few.Rows) != 6 {
+		t.Errorf("%d rows of %s", len(few.Rows), few.Caption)
 	}
 }
 
@@ -166,7 +237,7 @@ func TestChanges(t *testing.T) {
 		}
 		return all
 	}
-	fail.Diff(t, []string{"This is the first plan of monthly in this workspace."}, texts())
+	fail.Diff(t, []string{"This is the first plan of monthly here."}, texts())
 	o.Before = o.Plan.Outline()
 	fail.Diff(t, []string{"Nothing changed."}, texts())
 	before := *o.Plan
@@ -178,6 +249,25 @@ func TestChanges(t *testing.T) {
 		"cedar-operator|[added]|stable|cedar-operator.v1.4.0|added: cedar-operator.v1.2.0, cedar-operator.v1.3.0, cedar-operator.v1.4.0",
 		"ubi9/ubi:9.6|[added]|additional|90.0 MiB",
 	}, texts())
+}
+
+// TestPrunedVersions lists what earlier plans had: bundles, whatever catalog has them now, and releases.
+func TestPrunedVersions(t *testing.T) {
+	t.Parallel()
+	o := sample(t, 3)
+	full := o.Plan.Outline()
+	now, middle := *o.Plan, *o.Plan
+	now.Catalogs, middle.Catalogs = []plan.Catalog{o.Plan.Catalogs[0]}, []plan.Catalog{o.Plan.Catalogs[0]}
+	now.Catalogs[0].Source, now.Catalogs[0].Packages = "registry.example.com/operators/index:v4.21", o.Plan.Catalogs[0].Packages[1:2]
+	now.Releases, middle.Catalogs[0].Packages = o.Plan.Releases[1:], o.Plan.Catalogs[0].Packages[:2]
+	o.Plan, o.Earlier = &now, []planpage.Earlier{{Name: "revision 2", Plan: middle.Outline()}, {Name: "revision 1", Plan: full}}
+	fail.Diff(t, []string{
+		"4.19.9-x86_64|platform release|revision 2", "amber-operator.v1.2.0|amber-operator|revision 2",
+		"cedar-operator.v1.2.0|cedar-operator|revision 1", "cedar-operator.v1.3.0|cedar-operator|revision 1", "cedar-operator.v1.4.0|cedar-operator|revision 1",
+	}, rows(find(t, planpage.New(o), planpage.Pruned).Tables[0]))
+	if tables := planpage.PrunedVersions(full, []planpage.Earlier{{Name: "revision 1", Plan: now.Outline()}}); tables != nil {
+		t.Errorf("nothing was pruned, but there is %+v", tables)
+	}
 }
 
 func TestText(t *testing.T) {

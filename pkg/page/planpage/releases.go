@@ -22,7 +22,7 @@ func (b *builder) releases() page.Section {
 	if g := b.Plan.GraphData; g != nil {
 		s.Lead = fmt.Sprintf("Graph data for an update service: %s becomes %s:%s.", g.Source, g.Repository, g.Tag)
 	}
-	images := b.imagesOf()
+	images := b.images
 	t := page.Table{Caption: "Releases", Columns: Columns("Release", "Selected for", "Signature", "#Images", "#Needs", "Asked for by")}
 	for i := range b.Plan.Releases {
 		r := &b.Plan.Releases[i]

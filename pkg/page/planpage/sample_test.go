@@ -30,6 +30,8 @@ type sampler struct {
 	graphs map[string]diagram.Drawing
 	blobs  map[digest.Digest]bool
 	names  []string
+	// sources are the positions of images, for packages that share them.
+	sources map[string]int
 }
 
 var words = []string{"amber", "basalt", "cedar", "delta", "ember", "fjord", "garnet", "harbor", "iris", "juniper", "kelp", "lagoon", "maple", "nimbus", "opal", "pebble", "quartz", "raven", "sierra", "tundra", "umber", "violet", "willow", "zephyr"}
@@ -116,11 +118,19 @@ func sample(t testing.TB, packages int) planpage.Options {
 	for i := range packages {
 		c.Packages = append(c.Packages, s.operator(i))
 	}
+	if packages > 1 {
+		s.config.WriteString("kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n")
+		s.everything(&c)
+	}
+	return s.finished(c)
+}
+
+// finished returns the plan with a catalog.
+func (s *sampler) finished(c plan.Catalog) planpage.Options {
 	c.Digest = s.image(operatorIndex, plan.CatalogImage, 2<<20, plan.Reason{List: "operators"})
 	s.p.Images[len(s.p.Images)-1].Catalog = c.Name()
-	s.config.WriteString("kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n")
-	if packages > 1 {
-		s.everything(&c)
+	if s.config.Len() == 0 {
+		s.config.WriteString("kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n")
 	}
 	s.p.Catalogs = []plan.Catalog{c}
 	s.config.WriteString("  operators:\n    - catalog: " + operatorIndex + "\n      packages:\n")
@@ -129,7 +139,7 @@ func sample(t testing.TB, packages int) planpage.Options {
 	}
 	s.p.Totals = s.p.Count()
 	cfg, err := imageset.Parse("imageset.yaml", []byte(s.config.String()))
-	fail.On(t, err)
+	fail.On(s.t, err)
 	return planpage.Options{Plan: s.p, Config: cfg, Source: planpage.Text("imageset.yaml", []byte(s.config.String())), Graphs: map[string]map[string]diagram.Drawing{c.Name(): s.graphs}, Compared: true}
 }
 

@@ -6,55 +6,11 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/page"
-	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
-// A part is a package, a release, a chart or a list of the configuration, which images belong to.
-type part struct {
-	key, name, kind string
-	group           int // of the treemap
-}
-
-// The groups of parts. Shared content belongs to several parts.
-const (
-	ofOperators = iota
-	ofReleases
-	ofCharts
-	ofImages
-	ofSignatures
-	shared
-)
-
-func groups() []string {
-	return []string{"operators", "releases", "charts", "images and files", "signatures", "shared by several"}
-}
-
-// partOf returns the part that a reason belongs to.
-func partOf(r plan.Reason) part {
-	switch {
-	case r.Release != "":
-		return part{"release " + r.Release, r.Release, "release", ofReleases}
-	case r.Chart != "":
-		return part{"chart " + r.Chart, r.Chart, "chart", ofCharts}
-	case r.Package != "":
-		return part{packageKey(r.Catalog, r.Package), r.Package, "package", ofOperators}
-	case r.List == "signatures":
-		return part{"signatures", "Signatures", "of other images", ofSignatures}
-	case r.List == "operators":
-		return part{"catalogs", "Catalogs", "images of catalogs", ofOperators}
-	case r.List == "platform" || r.List == plan.ToolsList:
-		return part{"platform", "Platform", "graph data and boot images", ofReleases}
-	case r.List == "files":
-		return part{"files", "Files", "mirror.files", ofImages}
-	}
-	return part{"images", "Additional images", "mirror." + r.List, ofImages}
-}
-
 // listedParts is how many parts the table of sizes has.
 const listedParts = 50
-
-func packageKey(catalog, name string) string { return "package " + catalog + " " + name }
 
 // sizeSection shows which parts need how much.
 func (b *builder) sizeSection() page.Section {
@@ -78,7 +34,7 @@ func (b *builder) sizeSection() page.Section {
 	for i := range b.Plan.Releases {
 		ids["release "+b.Plan.Releases[i].Name()] = releaseID(i)
 	}
-	table := page.Table{Caption: "Sizes by part", Columns: Columns("Part", "Kind", "#Images", "#Needs", "#Only it needs")}
+	table := page.Table{Caption: "Sizes by part", Columns: Columns("Part", "Kind", "#Images", "#Needs", "#Only it needs", "Asked for by")}
 	tiles := &page.Treemap{Caption: "Content by part, as areas", Groups: groups()}
 	parts := make([]part, 0, len(known))
 	for _, p := range known {
@@ -90,6 +46,7 @@ func (b *builder) sizeSection() page.Section {
 	if len(parts) > listedParts {
 		table.Caption = fmt.Sprintf("The %d largest of %d parts; the tables below have the others", listedParts, len(parts))
 	}
+	lines := b.partLines()
 	for i, p := range parts {
 		size := b.sizes[p.key]
 		rest -= size.Own
@@ -97,7 +54,7 @@ func (b *builder) sizeSection() page.Section {
 		if i >= listedParts {
 			continue
 		}
-		table.Rows = append(table.Rows, page.Row{Cells: []page.Cell{{Text: p.name, Link: ids[p.key]}, {Text: p.kind}, Count(size.Images), Bytes(size.Bytes), Bytes(size.Own)}})
+		table.Rows = append(table.Rows, page.Row{Cells: []page.Cell{{Text: p.name, Link: ids[p.key]}, {Text: p.kind}, Count(size.Images), Bytes(size.Bytes), Bytes(size.Own), askedBy("", lines[p.key]...)}})
 	}
 	if rest > 0 {
 		table.Rows = append(table.Rows, page.Row{Cells: []page.Cell{{Text: "Shared"}, {Text: "needed by several parts"}, {}, Bytes(rest), {}}})

@@ -138,6 +138,14 @@ func (l *Lines) File(name string) int {
 	return 0
 }
 
+// Platform returns the line of the platform.
+func (l *Lines) Platform() int {
+	if l.mirror.Platform == nil {
+		return 0
+	}
+	return l.mirror.Platform.Pos.Line
+}
+
 // Image returns the line of an additional image.
 func (l *Lines) Image(source string) int {
 	ref, err := reference.Parse(source)

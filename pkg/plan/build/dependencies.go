@@ -11,8 +11,8 @@ import (
 )
 
 // addDependencies adds the bundles that selected bundles require, and their own requirements in turn.
-// The notes list requirements that no catalog meets.
-func addDependencies(ctx context.Context, catalogs []*selectedCatalog, log *slog.Logger) ([]string, error) {
+// It returns the requirements that no catalog meets.
+func addDependencies(ctx context.Context, catalogs []*selectedCatalog, log *slog.Logger) ([]resolve.Unsatisfied, error) {
 	var added []resolve.Addition
 	for {
 		sides := make([]resolve.Catalog, len(catalogs))
@@ -23,11 +23,7 @@ func addDependencies(ctx context.Context, catalogs []*selectedCatalog, log *slog
 		}
 		needs := resolve.Dependencies(sides, added)
 		if len(needs.Additions) == 0 {
-			var notes []string
-			for _, u := range needs.Unsatisfied {
-				notes = append(notes, u.String())
-			}
-			return notes, nil
+			return needs.Unsatisfied, nil
 		}
 		added = append(added, needs.Additions...)
 		more := map[string][]filter.Required{}
@@ -44,18 +40,18 @@ func addDependencies(ctx context.Context, catalogs []*selectedCatalog, log *slog
 	}
 }
 
-// notesOnUnmet returns notes on requirements that no selected bundle meets, if the configuration does
-// not ask for dependencies.
-func notesOnUnmet(catalogs []*selectedCatalog) []string {
+// unmetDependencies returns the requirements that no selected bundle meets, if the configuration does not ask for
+// dependencies.
+func unmetDependencies(catalogs []*selectedCatalog) []resolve.Unsatisfied {
 	sides := make([]resolve.Catalog, len(catalogs))
 	for i, t := range catalogs {
 		sides[i] = resolve.Catalog{Name: t.entry.Name(), Priority: t.priority(), Wanted: true, Kept: t.result.Catalog, Original: t.result.Catalog}
 	}
-	var notes []string
-	for _, u := range resolve.Dependencies(sides, nil).Unsatisfied {
-		notes = append(notes, u.Dependency.String()+": no selected bundle provides it; add its package, or set dependencies: true")
+	unmet := resolve.Dependencies(sides, nil).Unsatisfied
+	for i := range unmet {
+		unmet[i].Reason = "no selected bundle provides it; add its package, or set dependencies: true"
 	}
-	return notes
+	return unmet
 }
 
 // askers names the first bundle with a requirement, and the number of others.

@@ -30,8 +30,9 @@ func notesOnOLMv1(name string, c *catalog.Catalog) []string {
 	}{
 		{extension.Dependency, "declare dependencies, which OLM v1 refuses"},
 		{extension.InstallMode, "do not support AllNamespaces, which OLM v1 refuses unless a feature gate lets it watch one namespace"},
-		{extension.Webhook, "define webhooks, which older versions of OLM v1 refuse"},
-		{extension.APIService, "bring an extension API server, which older versions of OLM v1 refuse"},
+		{extension.NoInstallMode, "support no install mode of OLM v1, which refuses them"},
+		{extension.Webhook, "define webhooks, which OLM v1 refuses before OpenShift 4.21 (operator-controller 1.6)"},
+		{extension.APIService, "bring an extension API server, which OLM v1 refuses"},
 		{extension.NoImage, "have bundles without an image, which OLM v1 cannot install"},
 		{extension.NoExcerpt, "have bundles without a ClusterServiceVersion in the catalog: consoles do not show them, and it is unknown whether OLM v1 installs them"},
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
+	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -21,6 +22,8 @@ type Selection struct {
 	Catalogs []SelectedCatalog
 	// Notes are messages for the user, sorted.
 	Notes []string
+	// Unmet are the requirements of selected bundles that no bundle meets, which the notes mention.
+	Unmet []resolve.Unsatisfied
 }
 
 // A SelectedCatalog is the selected content of one catalog.
@@ -40,7 +43,7 @@ func Select(ctx context.Context, cfg *imageset.Config, sources Sources, opts Opt
 	if err != nil {
 		return nil, err
 	}
-	s := &Selection{Notes: sortedNotes(selected.notes)}
+	s := &Selection{Notes: sortedNotes(selected.notes), Unmet: selected.unmet}
 	for _, c := range selected.all {
 		s.Catalogs = append(s.Catalogs, SelectedCatalog{Catalog: c.entry, Original: c.full, Result: c.result})
 	}
@@ -88,6 +91,7 @@ const maxCatalogs = 4
 type catalogSelection struct {
 	all   []*selectedCatalog
 	notes []string
+	unmet []resolve.Unsatisfied
 }
 
 // selectCatalogs reads and filters the catalogs of the configuration. The error covers all catalogs.
@@ -108,20 +112,24 @@ func selectCatalogs(ctx context.Context, sources Sources, ops []imageset.Operato
 	if err != nil {
 		return catalogSelection{}, err
 	}
-	var notes []string
+	var unmet []resolve.Unsatisfied
 	for {
 		if dependencies {
-			if notes, err = addDependencies(ctx, all, opts.Log); err != nil {
+			if unmet, err = addDependencies(ctx, all, opts.Log); err != nil {
 				return catalogSelection{}, err
 			}
 		} else {
-			notes = notesOnUnmet(all)
+			unmet = unmetDependencies(all)
 		}
 		if again, err := leaveOutYoung(ctx, all, sources, opts); err != nil {
 			return catalogSelection{}, err
 		} else if !again {
 			break
 		}
+	}
+	var notes []string
+	for _, u := range unmet {
+		notes = append(notes, u.String())
 	}
 	notes = append(append(notes, unidentified...), notesOnUnknownOperators(all, entries)...) // after dependencies, which may add packages
 	err = each(ctx, len(all), func(_ context.Context, i int) error {
@@ -134,7 +142,7 @@ func selectCatalogs(ctx context.Context, sources Sources, ops []imageset.Operato
 	for _, c := range all {
 		notes = append(notes, c.notes...)
 	}
-	return catalogSelection{all: all, notes: notes}, err
+	return catalogSelection{all: all, notes: notes, unmet: unmet}, err
 }
 
 // notesOnUnknownOperators returns notes on installed operators that no catalog of the configuration

@@ -4,6 +4,7 @@
 // The main things:
 //
 //   - Mirror reads the repositories below the mirror's path, or the usual ones if the registry lists none.
+//   - List names the catalogs, releases and tags, and reads no catalog.
 //   - NotCatalog matches tags that belong to images, so that these are not read as catalogs.
 //
 // The result is a draft.Mirror. This package writes nothing.

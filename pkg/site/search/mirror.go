@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -36,12 +37,59 @@ const searchStreams = 8
 
 // usualCatalogs are searched if the registry does not list its repositories.
 func usualCatalogs() []string {
-	return []string{"redhat/redhat-operator-index", "redhat/certified-operator-index", "redhat/community-operator-index", "redhat/redhat-marketplace-operator-index"}
+	return []string{"redhat/redhat-operator-index", "redhat/certified-operator-index", "redhat/community-operator-index", "redhat/redhat-marketplace-index"}
 }
 
 // Mirror finds the catalogs and releases of a registry. more are paths of catalogs that the user
 // named.
 func Mirror(ctx context.Context, e *env.Env, t *site.RegistryDestination, folder string, more []string) (*draft.Mirror, error) {
+	s, err := search(ctx, e, t, folder, more, true)
+	if err != nil {
+		return nil, err
+	}
+	if s.listed {
+		for _, path := range slices.Sorted(maps.Keys(s.others)) {
+			if !s.named[path] {
+				s.found.Others = append(s.found.Others, path)
+			}
+		}
+	}
+	return &s.found, nil
+}
+
+// A Listing is what the registry of a mirror lists.
+type Listing struct {
+	// Catalogs are without their packages.
+	Catalogs []draft.MirroredCatalog
+	// Releases are the tags of payloads: "4.20.5-x86_64".
+	Releases []string
+	// Tags are those of all repositories, by their path without the mirror's prefix.
+	Tags map[string][]string
+	// Complete says that the registry lists its repositories. Otherwise, the usual paths were read.
+	Complete bool
+}
+
+// List is Mirror without reading the catalogs, and with all tags.
+func List(ctx context.Context, e *env.Env, t *site.RegistryDestination, folder string) (*Listing, error) {
+	s, err := search(ctx, e, t, folder, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := t.Client.Tags(ctx, t.Repository(componentsRepository), 0)
+	if err != nil && !errors.Is(err, remote.ErrNotFound) {
+		return nil, err
+	}
+	s.keepTags(componentsRepository, tags)
+	return &Listing{Catalogs: s.found.Catalogs, Releases: s.found.Releases, Tags: s.tags, Complete: s.listed}, nil
+}
+
+// KindOf returns what the images of a repository are if its path says it: releases, their components or graph data.
+func KindOf(path string) plan.ImageKind {
+	return map[string]plan.ImageKind{payloadsRepository: plan.ReleaseImage, componentsRepository: plan.ComponentImage, graphRepository: plan.GraphImage}[path]
+}
+
+// search reads the repositories of a registry. read says that catalogs are read.
+func search(ctx context.Context, e *env.Env, t *site.RegistryDestination, folder string, more []string, read bool) (*mirrorSearch, error) {
 	paths, listed, err := mirrorRepositories(ctx, e, t, more)
 	if err != nil {
 		return nil, err
@@ -51,7 +99,7 @@ func Mirror(ctx context.Context, e *env.Env, t *site.RegistryDestination, folder
 		return nil, err
 	}
 	defer workspace.CloseSources(e, r)
-	s := &mirrorSearch{target: t, sources: r, named: map[string]bool{}, found: draft.Mirror{Host: t.Host}}
+	s := &mirrorSearch{target: t, sources: r, read: read, listed: listed, warn: e.Warnf, named: map[string]bool{}, tags: map[string][]string{}, found: draft.Mirror{Host: t.Host}}
 	if err := s.releases(ctx); err != nil {
 		return nil, err
 	}
@@ -71,14 +119,7 @@ func Mirror(ctx context.Context, e *env.Env, t *site.RegistryDestination, folder
 		return nil, err
 	}
 	slices.SortFunc(s.found.Catalogs, func(a, b draft.MirroredCatalog) int { return strings.Compare(a.Image, b.Image) })
-	if listed {
-		for _, path := range slices.Sorted(maps.Keys(s.others)) {
-			if !s.named[path] {
-				s.found.Others = append(s.found.Others, path)
-			}
-		}
-	}
-	return &s.found, nil
+	return s, nil
 }
 
 // mirrorRepositories returns the paths below the mirror's prefix that may be catalogs, and whether the
@@ -106,12 +147,25 @@ func mirrorRepositories(ctx context.Context, e *env.Env, t *site.RegistryDestina
 type mirrorSearch struct {
 	target  *site.RegistryDestination
 	sources *workspace.Sources
+	read    bool // the content of catalogs
+	listed  bool // the registry lists its repositories
+	warn    func(format string, args ...any)
 
 	mu     sync.Mutex
 	done   int64
 	found  draft.Mirror
 	named  map[string]bool // the repositories of images that catalogs name
 	others map[string]bool // repositories that are no catalogs
+	tags   map[string][]string
+}
+
+// keepTags keeps the tags of a repository, if there are any.
+func (s *mirrorSearch) keepTags(path string, tags []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(tags) > 0 {
+		s.tags[path] = slices.Clone(tags)
+	}
 }
 
 // releases finds the payloads and the graph data.
@@ -121,11 +175,13 @@ func (s *mirrorSearch) releases(ctx context.Context) error {
 		return err
 	}
 	s.found.Releases = tags
+	s.keepTags(payloadsRepository, tags)
 	tags, err = s.target.Client.Tags(ctx, s.target.Repository(graphRepository), 1)
 	if err != nil && !errors.Is(err, remote.ErrNotFound) {
 		return err
 	}
 	s.found.Graph = len(tags) > 0
+	s.keepTags(graphRepository, tags)
 	return nil
 }
 
@@ -144,9 +200,14 @@ func (s *mirrorSearch) repository(ctx context.Context, path string) error {
 	if errors.Is(err, remote.ErrNotFound) {
 		return nil // deleted, or a usual path that this mirror does not have
 	}
+	if !s.read && (errors.Is(err, remote.ErrDenied) || errors.Is(err, remote.ErrUnauthorized)) {
+		s.warn("%s is left out: %s", repo, env.ErrorText(err))
+		return nil
+	}
 	if err != nil {
 		return err
 	}
+	s.keepTags(path, tags)
 	tags = slices.DeleteFunc(tags, NotCatalog().MatchString)
 	for _, tag := range tags {
 		ref := repo.WithTag(tag)
@@ -154,8 +215,8 @@ func (s *mirrorSearch) repository(ctx context.Context, path string) error {
 		if errors.Is(err, image.ErrNoCatalog) || errors.Is(err, remote.ErrNotFound) || err == nil && src.Kind == source.Bundle {
 			break
 		}
-		var c *catalog.Catalog
-		if err == nil {
+		c := &catalog.Catalog{}
+		if err == nil && s.read {
 			c, err = src.Read(ctx, catalog.Options{})
 		}
 		if err != nil {

@@ -3,6 +3,7 @@ package search_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/catalog/draft"
 	"github.com/gantry-mirror/gantry/pkg/fail"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/site"
@@ -155,5 +157,32 @@ func TestMirrorFails(t *testing.T) {
 	if tags := []string{"v4.20", "sha256-" + strings.Repeat("a", 64), "sha256-" + strings.Repeat("a", 64) + ".image", "sha256-a"}; !slices.Equal(
 		slices.DeleteFunc(tags, search.NotCatalog().MatchString), []string{"v4.20", "sha256-a"}) {
 		t.Errorf("tags that may be catalogs: %q", tags)
+	}
+}
+
+// TestList names what a mirror has without reading its catalogs, and leaves out what may not be read.
+func TestList(t *testing.T) {
+	t.Parallel()
+	s := filled(t)
+	for prefix, want := range map[string][2]string{"/site": {"zoo/index:v4.20 zoo/index:v4.21", "openshift/graph-image openshift/release openshift/release-images tools/pinned zoo/bundle zoo/index zoo/operand"}, "/broken": {"zoo/index:v4.20", "zoo/index"}} {
+		s.Mirror.Script(registrytest.Rule{Path: "/site/tools/app/tags/list", Action: registrytest.Refuse(http.StatusForbidden, "DENIED")})
+		at, err := site.OpenMirror(s.Env, s.Docker(prefix), site.DestinationOptions{})
+		fail.On(t, err)
+		got, err := search.List(t.Context(), s.Env, at, s.Workspace())
+		fail.On(t, err)
+		var catalogs []string
+		for _, c := range got.Catalogs {
+			catalogs = append(catalogs, strings.TrimPrefix(c.Image, s.Mirror.Host+prefix+"/"))
+		}
+		paths := slices.Sorted(maps.Keys(got.Tags))
+		if fail.Diff(t, want, [2]string{strings.Join(catalogs, " "), strings.Join(paths, " ")}); !got.Complete {
+			t.Error("the registry lists its repositories")
+		}
+	}
+	if said := strings.Join(s.Said(), "\n"); !strings.Contains(said, "/site/tools/app is left out: ") {
+		t.Errorf("noted %s", said)
+	}
+	for path, kind := range map[string]plan.ImageKind{"openshift/release": plan.ComponentImage, "openshift/graph-image": plan.GraphImage, "zoo/index": ""} {
+		fail.Diff(t, kind, search.KindOf(path))
 	}
 }

@@ -66,6 +66,13 @@ func OpenSources(e *env.Env, workspaceFolder string) (*Sources, error) {
 	return r, nil
 }
 
+// KeepCatalogs stores catalogs until Close if there is no workspace, so that each is downloaded once.
+func (r *Sources) KeepCatalogs() {
+	if r.snapshots == nil && r.folder != "" {
+		r.snapshots = state.OpenSnapshots(r.folder)
+	}
+}
+
 // writable reports whether files can be made in a folder.
 func writable(dir string) bool {
 	probe, err := os.CreateTemp(dir, ".probe-")

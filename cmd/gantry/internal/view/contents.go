@@ -248,13 +248,16 @@ func releaseTable(l *contents.List, wide bool, width int) string {
 		{title: "RELEASE", text: func(r *contents.Release) string { return r.Version }},
 		{title: "ARCH", text: func(r *contents.Release) string { return string(r.Arch) }},
 		{title: "SIGNED", text: func(r *contents.Release) string {
-			if r.Unverified {
+			switch {
+			case r.Digest == "": // in a mirror without records
+				return ""
+			case r.Unverified:
 				return NotVerified
 			}
 			return "yes"
 		}},
 		{title: "CHANNELS", drop: 1, text: func(r *contents.Release) string { return strings.Join(r.Channels, ", ") }},
-		{title: "IMAGES", drop: 3, text: func(r *contents.Release) string { return strconv.Itoa(r.Images) }},
+		{title: "IMAGES", drop: 3, text: func(r *contents.Release) string { return textIf(r.Digest != "", "%d", r.Images) }},
 		{title: "IMAGE", wide: true, drop: 2, text: func(r *contents.Release) string { return r.Image }},
 	}, storedColumns(func(r *contents.Release) *contents.Stored { return &r.Stored }), placeColumns(l.Releases, func(r *contents.Release) (string, string) { return r.Place, "" })), wide, width)
 }
