@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -154,4 +155,33 @@ func TestColorsOnATerminal(t *testing.T) {
 	b.Reset()
 	a.line("gantry: %s", long)
 	fail.Diff(t, "gantry: "+long+"\n", b.String())
+}
+
+// TestNextOnATerminal checks that what follows a command is printed last on a terminal, not with --quiet, and not elsewhere.
+func TestNextOnATerminal(t *testing.T) {
+	keys, screen := openTerminal(t)
+	fail.On(t, unix.IoctlSetWinsize(int(screen.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: 80, Row: 20}))
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	fail.On(t, err)
+	t.Chdir(dir)
+	fail.On(t, os.WriteFile("imageset.yaml", []byte(messageFiles["app.yaml"]), 0o600))
+	run := func(w io.Writer, args ...string) {
+		t.Helper()
+		if code := (&app{stdout: w, stderr: w, env: map[string]string{"TERM": "dumb", "HOME": dir}}).run(args); code != exitOK {
+			t.Errorf("gantry %q ended with %d", args, code)
+		}
+	}
+	check := []string{"config", "check", "imageset.yaml"}
+	run(screen, check...)
+	run(screen, append(check, "-q")...)
+	run(screen, check...)
+	const ok = "imageset.yaml: ok\r\n"
+	next := "Next:\r\n  gantry plan -c " + dir + "/imageset.yaml\r\n"
+	got := make([]byte, len(ok+next+ok+ok+next))
+	_, err = io.ReadFull(keys, got)
+	fail.On(t, err)
+	fail.Diff(t, ok+next+ok+ok+next, string(got))
+	var pipe bytes.Buffer
+	run(&pipe, check...)
+	fail.Diff(t, "imageset.yaml: ok\n", pipe.String())
 }

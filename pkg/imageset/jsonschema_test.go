@@ -34,8 +34,13 @@ type schema struct {
 
 func parseSchema(t testing.TB) schema {
 	t.Helper()
+	return parseSchemaText(t, imageset.Schema())
+}
+
+func parseSchemaText(t testing.TB, text []byte) schema {
+	t.Helper()
 	var s schema
-	d := json.NewDecoder(bytes.NewReader(imageset.Schema()))
+	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	fail.On(t, d.Decode(&s))
 	return s

@@ -59,8 +59,14 @@ func TestSchemaDescribesFields(t *testing.T) {
 // conversion all that it leaves without warnings.
 func TestSchemaAcceptsSharedFiles(t *testing.T) {
 	t.Parallel()
-	s, valid, converted := parseSchema(t), 0, 0
+	s, deletion, valid, converted, deletions := parseSchema(t), parseSchemaText(t, imageset.DeletionSchema()), 0, 0, 0
 	for name, text := range sharedFiles(t) {
+		if d, err := imageset.ParseDeletion(name, text); err == nil && len(d.Warnings) == 0 {
+			deletions++
+			if err := deletion.check("", plain(t, text)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
 		c, err := imageset.Parse(name, text)
 		if err != nil {
 			continue // TestSharedFiles knows these
@@ -80,7 +86,7 @@ func TestSchemaAcceptsSharedFiles(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	t.Logf("%d files as they are, %d after a conversion", valid, converted)
+	t.Logf("%d files as they are, %d after a conversion, %d of kind DeleteImageSetConfiguration", valid, converted, deletions)
 }
 
 // TestSchemaRefusesWrongValues puts values of every type, and names that are in no enumeration, in place of each value of

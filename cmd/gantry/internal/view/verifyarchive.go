@@ -18,7 +18,7 @@ func VerifiedArchive(r *verify.VerifiedArchive) string {
 		fmt.Fprintf(&b, "The archive is signed %s.\n", Signed(*r.Signature))
 	}
 	if len(r.Damage) == 0 {
-		images := fmt.Sprintf("%d images, ", r.Images)
+		images := Number(r.Images, "image", "images") + ", "
 		if r.Earlier != nil && r.Earlier.Plan || r.NeedsIdentity {
 			images = ""
 		}
