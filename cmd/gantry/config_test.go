@@ -23,7 +23,7 @@ func TestConfigCheck(t *testing.T) {
 	if o := runGantry(t, "", "config", "check", "-o", "sarif", good, bad); o.code != exitUsage || !strings.Contains(o.stdout, `"uri":"file://`+bad+`"},"region":{"startLine":4,"startColumn":3}`) {
 		t.Errorf("%d\n%s%s", o.code, o.stdout, o.stderr)
 	}
-	if o := runGantry(t, "", "config", "check", good, bad); o.code != exitUsage || o.stderr != "gantry: 1 of 2 files are invalid\n" || !strings.HasPrefix(o.stdout, good+": ok\n"+bad+`:4:3: mirror: unknown field "aditionalImages"; did you mean "additionalImages"?`) {
+	if o := runGantry(t, "", "config", "check", good, bad); o.code != exitUsage || o.stderr != "gantry: 1 of 2 files are invalid; fix the lines that are listed\n" || !strings.HasPrefix(o.stdout, good+": ok\n"+bad+`:4:3: mirror: unknown field "aditionalImages"; did you mean "additionalImages"?`) {
 		t.Errorf("%d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 }

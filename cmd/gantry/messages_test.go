@@ -76,6 +76,11 @@ func TestMessages(t *testing.T) {
 	if n < 60 {
 		t.Errorf("the page has %d command lines", n)
 	}
+	for _, c := range runnable((&app{}).command(everyVerb), nil) {
+		if !strings.Contains(wrong, "$ "+c.CommandPath()+" ") && !strings.Contains(wrong, "$ "+c.CommandPath()+"\n") {
+			t.Errorf("no failure of %s is listed", c.CommandPath())
+		}
+	}
 	want.WriteString(faultsTitle + faults)
 	if os.Getenv(updateScripts) != "" {
 		fail.On(t, os.WriteFile(where, want.Bytes(), 0o644))

@@ -67,7 +67,7 @@ func (in *opened) readBundles(ctx context.Context) error {
 		w.then()
 	}
 	if len(failed) > 0 {
-		in.env.Warnf("it is unknown whether %d of the bundles have webhooks, because their images cannot be read: %s", len(failed), env.ErrorText(failed[0]))
+		in.env.Warnf("the images of %s cannot be read, so that their webhooks are unknown: %s", env.Number(len(failed), "bundle", "bundles"), env.ErrorText(failed[0]))
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func TestBundleImages(t *testing.T) {
 		"absent probably webhooks unknown unknown-webhook", "faulty no webhooks yes webhook invalid-bundle", "hook depends webhooks yes webhook", "multi no webhooks no no-install-mode",
 		"plain yes webhooks no", "serves no webhooks no api-service", "single depends webhooks no install-mode",
 	}, answers(contents.Options{Catalog: []string{ref}, Sizes: true}))
-	if said := strings.Join(s.Said(), "\n"); !strings.Contains(said, "it is unknown whether 1 of the bundles have webhooks, because their images cannot be read") {
+	if said := strings.Join(s.Said(), "\n"); !strings.Contains(said, "the images of 1 bundle cannot be read, so that their webhooks are unknown: ") {
 		t.Errorf("noted %s", said)
 	}
 	mirrored := []string{"hook depends webhooks yes webhook", "multi no webhooks no no-install-mode", "plain yes webhooks no"}

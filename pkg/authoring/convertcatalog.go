@@ -41,7 +41,7 @@ func ConvertCatalog(ctx context.Context, o ConvertOptions) (*Converted, error) {
 	e, done := o.Env.OrDefault()
 	defer done()
 	if o.OutputDir == "" {
-		return nil, env.Inputf("Options.OutputDir is missing: give a folder for the catalog")
+		return nil, env.InputHint("give a folder for the catalog", "Options.OutputDir is missing")
 	}
 	if err := checkForm(o.Files); err != nil {
 		return nil, err

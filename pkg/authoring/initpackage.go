@@ -36,7 +36,11 @@ func InitPackage(o InitOptions) (*catalog.Meta, error) {
 	text.Description = string(description)
 	m, err := author.Package(text)
 	if err != nil {
-		return nil, advice.Wrap(advice.Input, err, "")
+		hint := "see gantry catalog init --help"
+		if o.DefaultChannel == "" {
+			hint = "name it with Options.DefaultChannel"
+		}
+		return nil, advice.Wrap(advice.Input, err, hint)
 	}
 	return m, nil
 }

@@ -33,7 +33,7 @@ func RenderComponents(ctx context.Context, o RenderComponentsOptions) ([]string,
 	e, done := o.Env.OrDefault()
 	defer done()
 	if o.OutputDir == "" {
-		return nil, env.Inputf("Options.OutputDir is missing: give a folder for the catalogs")
+		return nil, env.InputHint("give a folder for the catalogs", "Options.OutputDir is missing")
 	}
 	if err := checkForm(o.Files); err != nil {
 		return nil, err

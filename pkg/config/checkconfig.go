@@ -52,9 +52,9 @@ func Check(o CheckOptions) (*Checked, error) {
 	}
 	switch {
 	case warned > 0 && invalid > 0:
-		return result, env.Inputf("%d of %d files are invalid or have warnings", invalid+warned, len(o.Files))
+		return result, env.InputHint("fix the lines that are listed", "%d of %d files are invalid or have warnings", invalid+warned, len(o.Files))
 	case invalid > 0:
-		return result, env.Inputf("%d of %d files are invalid", invalid, len(o.Files))
+		return result, env.InputHint("fix the lines that are listed", "%d of %d files are invalid", invalid, len(o.Files))
 	case warned > 0:
 		return result, env.InputHint("gantry config convert corrects most of them", "%d of %d files have warnings", warned, len(o.Files))
 	}

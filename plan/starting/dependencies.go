@@ -27,7 +27,7 @@ const otherwise = "quay.io/operatorhubio/catalog:latest"
 // complete selects what the operators of a draft require, if their catalogs do not have it: from catalogs beside them. What
 // is in none becomes a comment. If the catalogs cannot be read, that is a note.
 func (o *Options) complete(ctx context.Context, r *workspace.Sources, d *Draft) error {
-	var near *beside
+	near := d.beside()
 	for {
 		s, err := o.selected(ctx, r, d)
 		if ctx.Err() != nil {
@@ -37,19 +37,19 @@ func (o *Options) complete(ctx context.Context, r *workspace.Sources, d *Draft) 
 			d.Notes = append(d.Notes, "what the operators require was not checked: "+advice.Text(err))
 			return nil
 		}
-		switch {
-		case len(s.Unmet) == 0:
+		if len(s.Unmet) == 0 {
 			return nil
-		case d.requireAll(): // from the same catalogs
-		default:
-			if near == nil {
-				if near, err = o.readBeside(ctx, r, d); err != nil {
-					return err
-				}
-			}
-			if !d.addFrom(near, s) {
+		}
+		if d.requireAll() {
+			continue // the same catalogs may have it
+		}
+		for !d.addFrom(near, s) {
+			if len(near.names) == 0 {
 				d.explain(near, s.Unmet)
 				return nil
+			}
+			if err := o.readNext(ctx, r, near); err != nil {
+				return err
 			}
 		}
 	}
@@ -79,36 +79,43 @@ func (d *Draft) requireAll() (changed bool) {
 	return changed
 }
 
-// A beside has the catalogs beside those of a draft.
+// A beside has the catalogs beside those of a draft. They are read one after the other, as long as something is missing.
 type beside struct {
+	names    []string // still to be read
 	catalogs []resolve.Catalog
 	unread   []string // those that could not be read, with the reason
 }
 
-// readBeside reads the outlines of the catalogs beside those of a draft. A catalog that does not exist is left out.
-func (o *Options) readBeside(ctx context.Context, r *workspace.Sources, d *Draft) (*beside, error) {
+// beside returns the catalogs beside those of a draft.
+func (d *Draft) beside() *beside {
 	var names []string
 	for _, op := range d.Config.Mirror.Operators {
 		names = append(names, listing.Beside(op.Catalog)...)
 	}
-	near, seen := &beside{}, map[string]bool{}
+	near := &beside{}
 	for _, name := range append(names, d.Beside...) {
-		if seen[name] || d.names(name) {
-			continue
-		}
-		seen[name] = true
-		o.Env.Noticef("reading %s for what operators require", name)
-		c, err := r.Read(ctx, name, catalog.Options{Outline: true, Keep: func(string) bool { return false }})
-		switch {
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case err == nil:
-			near.catalogs = append(near.catalogs, resolve.Catalog{Name: name, Original: c})
-		case !errors.Is(err, remote.ErrNotFound):
-			near.unread = append(near.unread, name+" ("+env.ErrorText(err)+")")
+		if !slices.Contains(near.names, name) && !d.names(name) {
+			near.names = append(near.names, name)
 		}
 	}
-	return near, nil
+	return near
+}
+
+// readNext reads the outline of the next catalog. One that does not exist is left out.
+func (o *Options) readNext(ctx context.Context, r *workspace.Sources, near *beside) error {
+	name := near.names[0]
+	near.names = near.names[1:]
+	o.Env.Noticef("reading %s for what operators require", name)
+	c, err := r.Read(ctx, name, catalog.Options{Outline: true, Keep: func(string) bool { return false }})
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err == nil:
+		near.catalogs = append(near.catalogs, resolve.Catalog{Name: name, Original: c})
+	case !errors.Is(err, remote.ErrNotFound):
+		near.unread = append(near.unread, name+" ("+env.ErrorText(err)+")")
+	}
+	return nil
 }
 
 // names reports whether a draft has a catalog.
