@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -202,7 +201,7 @@ func (a *app) showPlan(p *shownPlan) error {
 	nameFlagsInReplaced(p.Replaced)
 	return a.result(p, func() string {
 		notes := p.notes
-		if a.log.Enabled(context.Background(), slog.LevelDebug) {
+		if a.verbose {
 			notes = p.Plan.Notes
 		}
 		return flagNames(view.Plan(p.Plan, notes, p.Destination, p.Missing, p.Deltas, a.columns()) + view.Replaced(p.Replaced) + view.VerifiedSignatures(p.Verified) + view.Gate(p.Gate) + view.Errata(p.Errata) + view.PlannedResources(p.Resources))

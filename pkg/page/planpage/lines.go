@@ -69,14 +69,14 @@ func (b *builder) partLines() map[string][]int {
 
 // SignerLines returns the cells about who asked for the images of each signer.
 func (o Options) SignerLines() map[plan.Signer]page.Cell {
-	b, lines := &builder{Options: o, find: asked.New(o.Config)}, map[plan.Signer][]int{}
+	find, lines := asked.New(o.Config), map[plan.Signer][]int{}
 	for i := range o.Plan.Images {
 		img := &o.Plan.Images[i]
 		if len(img.Signers) == 0 {
 			continue
 		}
 		for _, r := range img.Reasons {
-			for _, l := range b.find.Of(o.Plan, img.Source, r) {
+			for _, l := range find.Of(o.Plan, img.Source, r) {
 				for _, x := range img.Signers {
 					lines[x] = asked.Append(lines[x], l)
 				}

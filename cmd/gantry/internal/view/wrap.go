@@ -43,12 +43,10 @@ func wrapLine(line string, width int) string {
 	var b strings.Builder
 	at, rest := 0, line
 	for i, piece := range wholePieces(words) {
-		start := strings.Index(rest, piece[0])
-		gap := rest[:start]
+		gap, _, _ := strings.Cut(rest, piece[0])
 		text := strings.Join(piece, " ")
-		rest = rest[start:]
 		for _, word := range piece {
-			rest = rest[strings.Index(rest, word)+len(word):]
+			_, rest, _ = strings.Cut(rest, word)
 		}
 		n := utf8.RuneCountInString(text)
 		if i > 0 && at+len(gap)+n > width {
