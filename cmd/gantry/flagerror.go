@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,6 +18,11 @@ import (
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
+		if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
+			if found := below(cmd, args); len(found) > 0 {
+				return usageHint("write "+strings.Join(found, " or ")+" with the same flags", "unknown command %q for %q", redact.Text(args[0]), cmd.CommandPath())
+			}
+		}
 		switch flag, ok := ocmirror.Lookup(unknown.GetSpecifiedName()); {
 		case ok && flag.Instead() == "":
 			return usageHint(withoutFlag(cmd, flag.Name), "%s has no flag --%s", cmd.CommandPath(), flag.Name)

@@ -79,7 +79,9 @@ func (a *app) init(ctx context.Context, f *initFlags, in io.Reader) error {
 	if file == toStdout {
 		o.Name = ""
 	} else {
-		switch _, err := os.Lstat(file); {
+		switch info, err := os.Lstat(file); {
+		case err == nil && info.IsDir():
+			return usageHint("name a file in it, such as "+filepath.Join(file, "imageset.yaml"), "%s is a folder", file)
 		case err == nil && !f.force:
 			return usageHint("name another file, or replace it with --force", "%s exists", file)
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -101,8 +103,10 @@ func (a *app) init(ctx context.Context, f *initFlags, in io.Reader) error {
 		a.say("%s", view.Printable(note))
 	}
 	if file == toStdout {
-		_, err := a.stdout.Write(r.YAML)
-		return err
+		if a.output == outputJSON {
+			return a.encode(r)
+		}
+		return a.documents(r.YAML, nil)
 	}
 	if r.File, err = filepath.Abs(file); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/mirror/contents"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/plan/cluster"
 )
@@ -21,7 +23,7 @@ import (
 // follows.
 func followUps() map[string][]string {
 	const fromDisk, mirrorConfig = "gantry mirror --from {1^file://} docker://MIRROR", "gantry mirror -c {config} {1^docker://|docker://MIRROR}"
-	find := []string{"gantry init"}
+	find := []string{fromDisk, "gantry init"}
 	return map[string][]string{
 		"gantry archive convert": nil, "gantry archive diff": nil, "gantry archive extract": nil, "gantry archive repair-request": nil, "gantry archive serve": nil,
 		"gantry archive inspect": {fromDisk}, "gantry archive list": {fromDisk}, "gantry archive rebuild": {"gantry verify {1^file://}"},
@@ -35,7 +37,7 @@ func followUps() map[string][]string {
 		"gantry diff": {"gantry mirror --from {2^file://} {1^docker://}", "gantry mirror -c {config} {1}"}, "gantry get": nil, "gantry init": nil,
 		"gantry list bundles": find, "gantry list catalogs": {"gantry list packages {1}", "gantry list packages CATALOG"}, "gantry list channels": find, "gantry list charts": nil,
 		"gantry list files": {"gantry get {1} NAME --to FILE"}, "gantry list images": nil, "gantry list operators": find, "gantry list releases": find,
-		"gantry list packages": {"gantry list bundles {1} --package NAME", "gantry list bundles --catalog {catalog} --package NAME"},
+		"gantry list packages": {"gantry list bundles {1} --package NAME", "gantry list bundles --catalog {catalog} --package NAME", "gantry list bundles -c {config} --package NAME", "gantry list bundles --version {version} --package NAME"},
 		"gantry mirror":        {"gantry verify {1^oci://}"},
 		"gantry plan":          {"gantry mirror --plan {lock} {1|docker://MIRROR}", "gantry mirror -c {config} {1|docker://MIRROR}"},
 		"gantry plan explain":  {"gantry plan -v -c {config}"}, "gantry plan sbom": nil, "gantry prune": nil,
@@ -53,6 +55,9 @@ var place = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{
 func followUp(cmd *cobra.Command, args []string) string {
 	if givenFor(cmd, args, "kubernetes-job") != "" {
 		return "kubectl apply -f FILE"
+	}
+	if cmd.HasParent() && cmd.Parent().Name() == "list" {
+		args = slices.DeleteFunc(slices.Clone(args), isWord)
 	}
 	for _, line := range followUps()[cmd.CommandPath()] {
 		filled := true
@@ -75,6 +80,13 @@ func followUp(cmd *cobra.Command, args []string) string {
 	return ""
 }
 
+// isWord reports whether an argument of gantry list is a word, and no place.
+func isWord(arg string) bool {
+	var o contents.Options
+	sortPlace(&o, arg, true)
+	return len(o.Words) > 0
+}
+
 // sayNext prints on a terminal what follows the command that ended well.
 func (a *app) sayNext() {
 	_, terminal := terminalOf(a.stderr)
@@ -86,7 +98,7 @@ func (a *app) sayNext() {
 	}
 }
 
-// givenFor returns an argument, by its number, or the value of a flag that was given; "" if there is none.
+// givenFor returns an argument, by its number, or the value of a flag that was given; "" if there is none, or several.
 func givenFor(cmd *cobra.Command, args []string, name string) string {
 	if n, err := strconv.Atoi(name); err == nil {
 		if n > len(args) {
@@ -98,7 +110,17 @@ func givenFor(cmd *cobra.Command, args []string, name string) string {
 	if flag == nil || !flag.Changed {
 		return ""
 	}
-	return strings.TrimSuffix(strings.TrimPrefix(flag.Value.String(), "["), "]") // of a list
+	switch all := flag.Value.(type) {
+	case *repeated:
+		if len(*all) != 1 {
+			return ""
+		}
+	case *archives:
+		if len(*all) != 1 {
+			return ""
+		}
+	}
+	return flag.Value.String()
 }
 
 // absolute returns a path, or the one of file:// or oci://, from the root of the file system. What is no file or folder is

@@ -149,8 +149,11 @@ func verbArgs(c *cobra.Command, args []string) error {
 
 // below returns the command lines that arguments can mean if their first one is a verb, or a command below another verb:
 // "gantry list packages quay" for packages, list, quay. It may be one of several things (packages) or one of them (package). Of several
-// lines, one of the verb c is meant.
+// lines, one of the verb c is meant. Below a verb, the command may also be a later argument: "gantry list quay packages".
 func below(c *cobra.Command, args []string) (found []string) {
+	if at := slices.IndexFunc(args, func(arg string) bool { return isBelow(c, arg) }); at > 0 && c.HasParent() {
+		return []string{shellLine(slices.Concat(strings.Fields(c.CommandPath())[1:], args[at:at+1], args[:at], args[at+1:]))}
+	}
 	for _, v := range (&app{}).verbs() {
 		if v.group == "" {
 			continue
@@ -174,6 +177,11 @@ func below(c *cobra.Command, args []string) (found []string) {
 		}
 	}
 	return found
+}
+
+// isBelow reports whether a name is the one of a command below c.
+func isBelow(c *cobra.Command, name string) bool {
+	return slices.ContainsFunc(c.Commands(), func(sub *cobra.Command) bool { return !sub.Hidden && sub.Name() == name })
 }
 
 // shellLine returns a line that runs gantry with these arguments, without passwords.

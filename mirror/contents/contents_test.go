@@ -78,7 +78,16 @@ func TestCatalogObjects(t *testing.T) {
 	list("bundles", contents.Options{Catalog: zoo, Package: "vol"})
 	list("packages", contents.Options{Catalog: zoo, Words: []string{"nothing", "like"}})
 	list("packages", contents.Options{Catalog: []string{mirrortest.ZooRef}, Words: []string{"heorn*"}})
-	if said := strings.Join(s.Said(), "\n"); !strings.Contains(said, `no packages match "oter*"; did you mean "otter"?`) || !strings.Contains(said, `no bundles match "vol"; did you mean "vole"?`) ||
+	list("packages", contents.Options{Catalog: []string{mirrortest.ZooRef}, Package: "otter", Words: []string{"9.9.9"}})
+	list("catalogs", contents.Options{Catalog: []string{mirrortest.ZooRef}, Words: []string{"operator?"}})
+	for _, kind := range []string{"packages", "channels", "bundles"} {
+		list(kind, contents.Options{Catalog: []string{mirrortest.ZooRef}, APIs: []string{"Nothing"}})
+	}
+	said := strings.Join(s.Said(), "\n")
+	if !strings.Contains(said, "no packages match otter 9.9.9") || strings.Contains(said, `mean "operator"`) || !strings.Contains(said, "no packages match Nothing\nno channels match Nothing\nno bundles match Nothing") {
+		t.Errorf("noted %s", said)
+	}
+	if !strings.Contains(said, `no packages match "oter*"; did you mean "otter"?`) || !strings.Contains(said, `no bundles match "vol"; did you mean "vole"?`) ||
 		!strings.Contains(said, "no packages match nothing like") || !strings.Contains(said, `did you mean "heron"?`) {
 		t.Errorf("noted %s", said)
 	}

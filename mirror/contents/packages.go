@@ -64,7 +64,7 @@ type Bundle struct {
 func Packages(ctx context.Context, o Options) (*List, error) {
 	list := &List{Version: 1, Packages: []Package{}}
 	err := o.eachPackage(ctx, "packages", func(in *opened, c *openCatalog, p *listing.CatalogPackage, matches *matcher) error {
-		if !matches.names(p.Name, p.DisplayName) || !slices.ContainsFunc(p.Bundles, matches.owns) {
+		if !slices.ContainsFunc(p.Bundles, matches.owns) || !matches.names(p.Name, p.DisplayName) {
 			return nil
 		}
 		out := Package{
@@ -94,7 +94,7 @@ func Channels(ctx context.Context, o Options) (*List, error) {
 	err := o.eachPackage(ctx, "channels", func(in *opened, c *openCatalog, p *listing.CatalogPackage, matches *matcher) error {
 		for _, ch := range p.Channels {
 			bundles := slices.DeleteFunc(slices.Clone(p.Bundles), func(b listing.CatalogBundle) bool { return !slices.Contains(ch.Bundles, b.Name) })
-			if !matches.names(ch.Name, p.Name) || !slices.ContainsFunc(bundles, matches.owns) {
+			if !slices.ContainsFunc(bundles, matches.owns) || !matches.names(ch.Name, p.Name) {
 				continue
 			}
 			out := Channel{Place: c.place, CatalogChannel: ch, HeadBundle: p.Bundle(ch.Head)}
@@ -116,7 +116,7 @@ func Bundles(ctx context.Context, o Options) (*List, error) {
 	err := o.eachPackage(ctx, "bundles", func(in *opened, c *openCatalog, p *listing.CatalogPackage, matches *matcher) error {
 		for i := range p.Bundles {
 			b := p.Bundles[i]
-			if !matches.names(b.Name, b.Version, p.Name) || !matches.owns(b) {
+			if !matches.owns(b) || !matches.names(b.Name, b.Version, p.Name) {
 				continue
 			}
 			out := Bundle{Place: c.place, CatalogBundle: b}
@@ -145,7 +145,8 @@ func (o *Options) matcher() *matcher {
 	return &matcher{words: newWordPattern(false, o.Words...), pkg: newWordPattern(true, o.Package), apis: newWordPattern(true, o.APIs...)}
 }
 
-// names reports whether something with these names is listed; the first one is its own.
+// names reports whether something with these names is listed; the first one is its own. It is the last check: what it accepts
+// is counted.
 func (m *matcher) names(names ...string) bool {
 	m.seen = append(m.seen, names[0])
 	if !m.words.match(names...) {
@@ -170,7 +171,12 @@ func (m *matcher) noteNone(e *env.Env, object string) {
 		parts = append(parts, strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })...)
 	}
 	for _, word := range words {
-		if near := suggest.Phrase(strings.Trim(word, "*?"), parts); near != "" {
+		text := strings.Trim(word, "*?")
+		same := func(name string) bool { return strings.EqualFold(name, text) }
+		if slices.ContainsFunc(names, same) {
+			continue // another word is why
+		}
+		if near := suggest.Phrase(text, slices.DeleteFunc(slices.Clone(parts), same)); near != "" {
 			e.Noticef("no %s match %q; %s", object, word, near)
 			return
 		}

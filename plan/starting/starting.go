@@ -39,7 +39,7 @@ type Options struct {
 // Result is the configuration. Its JSON is what gantry init --output json prints.
 type Result struct {
 	Version int `json:"version"`
-	// File is the file that was written, and Schema the file with its JSON Schema.
+	// File is the file that was written, and Schema the file with its JSON Schema; "" for stdout.
 	File   string           `json:"file"`
 	Schema string           `json:"schema"`
 	Config *imageset.Config `json:"config"`

@@ -19,6 +19,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	catalogimage "github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/image"
@@ -121,6 +122,9 @@ func (s *Source) openImage(ctx context.Context) error {
 	}
 	s.Digest = desc.Digest
 	if s.Image, err = catalogimage.Open(ctx, s.from.Images, s.Name, desc); err != nil {
+		if errors.Is(err, catalogimage.ErrNoCatalog) {
+			err = advice.Wrap(advice.KindOf(err), err, "name the image of a catalog; other images are for additionalImages")
+		}
 		return err
 	}
 	switch s.Image.Kind() {

@@ -31,8 +31,11 @@ func (s *Source) adviseTag(ctx context.Context, err error) error {
 	ctx, cancel := context.WithTimeout(ctx, tagListTime)
 	defer cancel()
 	tags, unlisted := s.from.Tags.Tags(ctx, s.Name)
-	if unlisted != nil {
-		return err // the repository may not exist either
+	switch {
+	case errors.Is(unlisted, fs.ErrNotExist):
+		return advice.Wrap(advice.KindOf(err), err, "the repository does not exist; check its name")
+	case unlisted != nil:
+		return err
 	}
 	hint := "check the tag"
 	switch near := suggest.Tags(ref.Tag, tags); len(near) {

@@ -159,8 +159,8 @@ func writeTotals(b *strings.Builder, p *plan.Plan, destination string, toCopy *m
 	if toCopy != nil {
 		where := textIf(strings.HasPrefix(destination, env.ArchiveScheme) && toCopy.Present > 0, ", in that folder or in earlier archives")
 		rows = append(rows,
-			fmt.Sprintf("To copy\t%s\t(%d images, to %s)", progress.Bytes(toCopy.Bytes), toCopy.Images, destination),
-			fmt.Sprintf("Present\t%s\t(%d images%s)", progress.Bytes(toCopy.BytesPresent), toCopy.Present, where))
+			fmt.Sprintf("To copy\t%s\t(%s, to %s)", progress.Bytes(toCopy.Bytes), Number(toCopy.Images, "image", "images"), destination),
+			fmt.Sprintf("Present\t%s\t(%s%s)", progress.Bytes(toCopy.BytesPresent), Number(toCopy.Present, "image", "images"), where))
 	}
 	b.WriteString(align(width, append(rows, plannedDeltas(deltas)...)))
 }
@@ -169,6 +169,6 @@ func writeTotals(b *strings.Builder, p *plan.Plan, destination string, toCopy *m
 func totals(t plan.Totals, count map[plan.ImageKind]int) []string {
 	return []string{
 		fmt.Sprintf("Images\t%d\t(%s)", t.Images, Kinds(count)),
-		fmt.Sprintf("Content\t%s\t(%d manifests, %d blobs, each counted once)", progress.Bytes(t.Bytes), t.Manifests, t.Blobs),
+		fmt.Sprintf("Content\t%s\t(%s, %s, each counted once)", progress.Bytes(t.Bytes), Number(t.Manifests, "manifest", "manifests"), Number(t.Blobs, "blob", "blobs")),
 	}
 }

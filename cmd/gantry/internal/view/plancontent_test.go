@@ -86,3 +86,10 @@ func TestOperatorsOfPlan(t *testing.T) {
 	c.Features, c.Unlisted = nil, nil
 	fail.Diff(t, "", written())
 }
+
+// TestTotals has one of everything.
+func TestTotals(t *testing.T) {
+	t.Parallel()
+	fail.Diff(t, []string{"Images\t1\t(1 bundle, 0 related, 0 additional, 0 catalog)", "Content\t0 B\t(1 manifest, 1 blob, each counted once)"},
+		totals(plan.Totals{Images: 1, Manifests: 1, Blobs: 1}, map[plan.ImageKind]int{plan.BundleImage: 1}))
+}
