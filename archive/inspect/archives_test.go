@@ -309,7 +309,7 @@ func TestRefused(t *testing.T) {
 		words []string
 		o     open.Options
 	}{
-		{advice.Input, []string{"file://DIR"}, opened(s, s.Path("disk"))},
+		{advice.Input, []string{"write file:///"}, opened(s, s.Path("disk"))},
 		{advice.Input, []string{"file://DIR"}, opened(s, "file://")},
 		{advice.Input, []string{"there is none", "name the folder that has them"}, opened(s, s.Archive("empty"))},
 		{advice.Input, []string{"no such file", "check the path, and that the disk is mounted"}, opened(s, s.Archive("absent"))},

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/config"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
@@ -68,7 +69,11 @@ clusters run instead; gantry config from-cluster --help says how to list it.
 			f.options.Name = args[0]
 		}
 		f.options.Env = a.environment(&s)
-		return a.init(cmd.Context(), &f, cmd.InOrStdin())
+		err := a.init(cmd.Context(), &f, cmd.InOrStdin())
+		if errors.Is(err, errInterrupted) {
+			err = advice.Wrap(advice.Failure, err, "nothing was written")
+		}
+		return err
 	}
 	return c
 }
@@ -92,10 +97,17 @@ func (a *app) init(ctx context.Context, f *initFlags, in io.Reader) error {
 		}
 		o.Schema = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) + ".schema.json"
 	}
-	if err := a.answer(ctx, f, in); err != nil {
+	again, err := a.answer(ctx, f, in)
+	if err != nil {
 		return err
 	}
 	r, err := f.configuration(ctx)
+	for again != nil && errors.As(err, new(*starting.UnknownOperatorError)) {
+		a.line("%s", errorLine(err))
+		if err = again(); err == nil {
+			r, err = f.configuration(ctx)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -134,22 +146,23 @@ func (f *initFlags) configuration(ctx context.Context) (*starting.Result, error)
 	return starting.FromDraft(ctx, f.options, &starting.Draft{Config: d.Config, Comments: d.Comments, Notes: d.Notes, Beside: d.Catalogs})
 }
 
-// answer sets the answers: those of flags, and of questions on a terminal, otherwise the defaults.
-func (a *app) answer(ctx context.Context, f *initFlags, in io.Reader) error {
+// answer sets the answers: those of flags, and of questions on a terminal, otherwise the defaults. again asks for the
+// operators once more; it is nil if they were not asked for.
+func (a *app) answer(ctx context.Context, f *initFlags, in io.Reader) (again func() error, err error) {
 	o := &f.options
 	if len(f.clusters) > 0 {
 		for _, q := range starting.Questions() {
 			if *f.answers[q.Flag] != "" {
-				return usagef("--from-cluster and --%s exclude each other", q.Flag)
+				return nil, usagef("--from-cluster and --%s exclude each other", q.Flag)
 			}
 		}
-		return nil
+		return nil, nil
 	}
 	terminal, isFile := in.(*os.File)
 	ask := isFile && term.IsTerminal(int(terminal.Fd())) && a.output != outputJSON
 	given := func(q starting.Question) bool { return *f.answers[q.Flag] != "" }
 	if !ask && !slices.ContainsFunc(starting.Questions(), given) {
-		return usageHint("answer at least one with a flag, such as --version "+starting.DefaultVersion, "there is no terminal to ask the questions on")
+		return nil, usageHint("answer at least one with a flag, such as --version "+starting.DefaultVersion, "there is no terminal to ask the questions on")
 	}
 	lines := bufio.NewReader(in)
 	for _, q := range starting.Questions() {
@@ -157,20 +170,24 @@ func (a *app) answer(ctx context.Context, f *initFlags, in io.Reader) error {
 		switch given := *f.answers[q.Flag]; {
 		case given != "":
 			if err := q.Set(o, given); err != nil {
-				return fmt.Errorf("--%s: %w", q.Flag, err)
+				return nil, fmt.Errorf("--%s: %w", q.Flag, err)
 			}
 		case standard == "":
 		case ask:
-			if err := a.ask(ctx, o, q, standard, lines); err != nil {
-				return err
+			answer := func() error { return a.ask(ctx, o, q, standard, lines) }
+			if q.Flag == starting.OperatorFlag {
+				again = answer
+			}
+			if err := answer(); err != nil {
+				return nil, err
 			}
 		default:
 			if err := q.Set(o, standard); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	return nil
+	return again, nil
 }
 
 // ask asks until the answer is valid. An empty answer is the default; the end of the input ends the command.
@@ -179,7 +196,7 @@ func (a *app) ask(ctx context.Context, o *starting.Options, q starting.Question,
 		fmt.Fprintf(a.stderr, "%s [%s]: ", q.Text, view.Printable(standard))
 		line, err := readLine(ctx, in)
 		if err != nil {
-			return unanswered(a.stderr, err)
+			return unanswered(a.stderr, "reading the answer", err)
 		}
 		if line = strings.TrimSpace(line); line == "" {
 			line = standard

@@ -113,21 +113,21 @@ func prompt(rw io.ReadWriter, user string) (c keychain.Credential, err error) {
 	t := term.NewTerminal(rw, "User name: ")
 	if user == "" {
 		if user, err = t.ReadLine(); err != nil {
-			return c, unanswered(rw, err)
+			return c, unanswered(rw, "asking for the user", err)
 		}
 	}
 	password, err := t.ReadPassword("Password: ")
 	if err != nil {
-		return c, unanswered(rw, err)
+		return c, unanswered(rw, "asking for the password", err)
 	}
 	return keychain.Credential{Username: strings.TrimSpace(user), Password: password}, nil
 }
 
-// unanswered ends the line of the prompt.
-func unanswered(screen io.Writer, err error) error {
+// unanswered ends the line of the prompt. doing is what failed.
+func unanswered(screen io.Writer, doing string, err error) error {
 	_, _ = io.WriteString(screen, "\r\n")
 	if err == io.EOF {
 		return errInterrupted
 	}
-	return fmt.Errorf("asking for the password: %w", err)
+	return fmt.Errorf("%s: %w", doing, err)
 }

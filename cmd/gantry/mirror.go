@@ -279,6 +279,7 @@ func (a *app) showMirrored(f *mirrorFlags, result *mirroring.Result, err error) 
 // them: they are about the configuration, which an archive does not bring.
 func notesAt(o *mirroring.Options) string {
 	switch {
+	case o.Config == toStdout, strings.HasPrefix(o.Config, "/dev/"): // it cannot be read again
 	case o.Config != "" && len(o.From) == 0:
 		command := "gantry plan -v -c " + view.ShellWord(o.Config)
 		if o.DestFormat != "" {
@@ -304,7 +305,7 @@ func (a *app) askFolder(stdin io.Reader, missing string) (string, error) {
 	}{in, a.stderr}
 	dir, err := term.NewTerminal(screen, "Folder that has it (empty to give up): ").ReadLine()
 	if err != nil {
-		err = unanswered(screen, err)
+		err = unanswered(screen, "asking for the folder", err)
 	}
 	return dir, errors.Join(err, a.restoreTerminal())
 }

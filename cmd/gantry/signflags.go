@@ -90,7 +90,7 @@ func (a *app) askPassphrase(in *os.File, file string) ([]byte, error) {
 func promptPassphrase(rw io.ReadWriter, file string) ([]byte, error) {
 	text, err := term.NewTerminal(rw, "").ReadPassword("Passphrase of " + file + ": ")
 	if err != nil {
-		return nil, unanswered(rw, err)
+		return nil, unanswered(rw, "asking for the passphrase", err)
 	}
 	return []byte(text), nil
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
+	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
 // openTerminal opens a pseudoterminal: bytes written to keys are its input.
@@ -34,15 +35,14 @@ func openTerminal(t *testing.T) (keys, screen *os.File) {
 	return keys, screen
 }
 
-// answered runs the program on a terminal and types one of the lines each time the program asks for
-// a folder.
-func (w *fixture) answered(lines []string, args ...string) outcome {
+// answered runs the program on a terminal and types one of the lines each time the program prints the prompt.
+func (w *fixture) answered(prompt string, lines []string, args ...string) outcome {
 	w.t.Helper()
 	keys, screen := openTerminal(w.t)
 	cmd := w.process(w.t.Context(), args...)
 	cmd.Stdin = screen
 	var stdout bytes.Buffer
-	stderr := &typist{keys: keys, lines: lines}
+	stderr := &typist{keys: keys, prompt: prompt, lines: lines}
 	cmd.Stdout, cmd.Stderr = &stdout, stderr
 	_ = cmd.Run() // the exit status is checked
 	return outcome{stdout.String(), stderr.all.String(), cmd.ProcessState.ExitCode()}
@@ -50,18 +50,19 @@ func (w *fixture) answered(lines []string, args ...string) outcome {
 
 // A typist types the next line at each prompt.
 type typist struct {
-	keys  io.Writer
-	lines []string
-	mu    sync.Mutex
-	all   bytes.Buffer
-	seen  int
+	keys   io.Writer
+	prompt string
+	lines  []string
+	mu     sync.Mutex
+	all    bytes.Buffer
+	seen   int
 }
 
 func (a *typist) Write(p []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.all.Write(p)
-	for n := strings.Count(a.all.String(), "Folder that has it"); a.seen < n; a.seen++ {
+	for n := strings.Count(a.all.String(), a.prompt); a.seen < n; a.seen++ {
 		line := ""
 		if len(a.lines) > 0 {
 			line, a.lines = a.lines[0], a.lines[1:]
@@ -71,6 +72,23 @@ func (a *typist) Write(p []byte) (int, error) {
 		}
 	}
 	return len(p), nil
+}
+
+const folderPrompt = "Folder that has it"
+
+// TestQuestions answers the questions of gantry init on a terminal: wrong answers are asked for again, also a name that is
+// only found to be wrong when the catalog is read, and other answers stay.
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, registrytest.Options{})
+	file := w.path("asked.yaml")
+	o := w.answered("]: ", []string{"4", "none", "registry.example.com/acme/operator-index:v4.20", "tidewatr", "images.example.net/tools/netcheck:1.4", "tidewater=fast"},
+		"init", file)
+	if o.code != exitOK {
+		t.Fatalf("it ended with %d\n%s", o.code, o.stderr)
+	}
+	w.says(o.stderr, `"4" is no minor version`, `package "tidewatr" is not in `, `did you mean "tidewater"?`)
+	w.says(w.read("asked.yaml"), "- name: tidewater", "- name: fast", "images.example.net/tools/netcheck:1.4")
 }
 
 // TestPromptForDisks checks that on a terminal the program prompts for missing volumes and
@@ -85,11 +103,11 @@ func TestPromptForDisks(t *testing.T) {
 	to := func(site string) []string {
 		return []string{"mirror", m.docker("/" + site), "--workspace", m.path("at-" + site), "--from", m.disks[1]}
 	}
-	o := m.answered([]string{"", "never"}, to("none")...)
+	o := m.answered(folderPrompt, []string{"", "never"}, to("none")...)
 	if o.code != exitMismatch || !strings.Contains(o.stderr, moved[0]) {
 		t.Errorf("nothing was answered, and it ended with %d\n%s", o.code, o.stderr)
 	}
-	o = m.answered([]string{m.path("beside")}, to("site")...)
+	o = m.answered(folderPrompt, []string{m.path("beside")}, to("site")...)
 	if o.code != exitOK {
 		t.Fatalf("it ended with %d\n%s", o.code, o.stderr)
 	}
@@ -97,7 +115,7 @@ func TestPromptForDisks(t *testing.T) {
 	m.verify("site", acme, 1)
 
 	// The archive builds on one that was never imported.
-	o = m.answered([]string{m.disks[1], m.path("beside")}, "mirror", m.docker("/late"), "--workspace", m.path("at-late"), "--from", m.disks[2])
+	o = m.answered(folderPrompt, []string{m.disks[1], m.path("beside")}, "mirror", m.docker("/late"), "--workspace", m.path("at-late"), "--from", m.disks[2])
 	if o.code != exitOK {
 		t.Fatalf("it ended with %d\n%s", o.code, o.stderr)
 	}

@@ -31,7 +31,7 @@ func TestNearestTags(t *testing.T) {
 		{name: "tag", status: 404, tags: `{"tags":["v4.20","v4.18","v4.19","latest"]}`, hint: "tag v4.99 does not exist; the nearest are v4.19, v4.20", lists: 1},
 		{name: "one", status: 404, tags: `{"tags":["v4.20"]}`, hint: "tag v4.99 does not exist; the nearest is v4.20", lists: 1},
 		{name: "others", status: 404, tags: `{"tags":["nightly"]}`, hint: "tag v4.99 does not exist; check the tag", lists: 1},
-		{name: "repository", status: 404, lists: 1},
+		{name: "repository", status: 404, hint: "the repository does not exist; check its name", lists: 1},
 		{name: "denied", status: 403, unauthorized: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -73,7 +73,7 @@ func TestOptions(t *testing.T) {
 		{"set one of Options.Config", with(at(mirror), func(o *verify.Options) { o.Config, o.Plan = "x", "y" })},
 		{"absent.json", with(at(mirror), func(o *verify.Options) { o.Plan = dir + "/absent.json" })},
 		{"absent.yaml", with(at(mirror), func(o *verify.Options) { o.Config = dir + "/absent.yaml" })},
-		{"file://DIR", with(at(mirror), func(o *verify.Options) { o.From = []string{dir} })},
+		{"write file:///", with(at(mirror), func(o *verify.Options) { o.From = []string{dir} })},
 		{"docker://", with(at("docker://"), func(o *verify.Options) { o.Plan = "x" })},
 	} {
 		tc.o.Workspace = dir + "/workspace"

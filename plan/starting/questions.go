@@ -8,6 +8,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
+// OperatorFlag is the flag of the question for operators.
+const OperatorFlag = "operator"
+
 // None is the answer to a question that is left out.
 const None = "none"
 
@@ -60,7 +63,7 @@ func Questions() []Question {
 			},
 		},
 		{
-			Flag: "operator", Text: "Operators, NAME or NAME=CHANNEL, or none (several with commas)",
+			Flag: OperatorFlag, Text: "Operators, NAME or NAME=CHANNEL, or none (several with commas)",
 			Default: func(o *Options) string {
 				if len(o.Catalogs) == 0 {
 					return ""

@@ -80,6 +80,9 @@ func Configuration(ctx context.Context, o Options) (*Result, error) {
 // FromDraft completes a configuration that was made elsewhere: with the same comments at the beginning, and, unless
 // Unread is set, with what its operators require. The answers are not used.
 func FromDraft(ctx context.Context, o Options, d *Draft) (*Result, error) {
+	if d.Comments == nil {
+		d.Comments = map[string]string{}
+	}
 	if len(d.Config.Mirror.Operators) == 0 || o.Unread {
 		return o.result(d)
 	}
@@ -125,7 +128,15 @@ func (o *Options) result(d *Draft) (*Result, error) {
 	return r, nil
 }
 
-// checkOperators returns an error if an operator or its channel is in no catalog.
+// An UnknownOperatorError is about an operator that is in no catalog, or a channel that it does not have.
+type UnknownOperatorError struct{ Err error }
+
+func (e *UnknownOperatorError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error with its advice.
+func (e *UnknownOperatorError) Unwrap() error { return e.Err }
+
+// checkOperators returns an [UnknownOperatorError] if an operator or its channel is in no catalog.
 func (o *Options) checkOperators(known []*listing.CatalogListing) error {
 	for _, text := range o.Operators {
 		name, channel, _ := strings.Cut(text, "=")
@@ -137,14 +148,14 @@ func (o *Options) checkOperators(known []*listing.CatalogListing) error {
 					names = append(names, l.Packages[i].Name)
 				}
 			}
-			return listing.UnknownPackage(name, names, strings.Join(o.Catalogs, " or "), "gantry catalog list "+o.Catalogs[0]+" shows its packages")
+			return &UnknownOperatorError{listing.UnknownPackage(name, names, strings.Join(o.Catalogs, " or "), "gantry catalog list "+o.Catalogs[0]+" shows its packages")}
 		}
 		var channels []string
 		for _, c := range p.Channels {
 			channels = append(channels, c.Name)
 		}
 		if channel != "" && !slices.Contains(channels, channel) {
-			return env.InputHint(cmp.Or(suggest.Phrase(channel, channels), "it has "+strings.Join(channels, ", ")), "package %q has no channel %q", name, channel)
+			return &UnknownOperatorError{env.InputHint(cmp.Or(suggest.Phrase(channel, channels), "it has "+strings.Join(channels, ", ")), "package %q has no channel %q", name, channel)}
 		}
 	}
 	return nil
