@@ -279,7 +279,7 @@ func (a *app) showMirrored(f *mirrorFlags, result *mirroring.Result, err error) 
 // them: they are about the configuration, which an archive does not bring.
 func notesAt(o *mirroring.Options) string {
 	switch {
-	case o.Config == toStdout, strings.HasPrefix(o.Config, "/dev/"): // it cannot be read again
+	case o.Config == "/dev/stdin", strings.HasPrefix(o.Config, "/dev/fd/"): // it cannot be read again
 	case o.Config != "" && len(o.From) == 0:
 		command := "gantry plan -v -c " + view.ShellWord(o.Config)
 		if o.DestFormat != "" {

@@ -96,7 +96,7 @@ func TestOcMirrorLines(t *testing.T) {
 			text = stderr.String()
 		}
 		first, _, _ := strings.Cut(strings.TrimPrefix(logLine.ReplaceAllString(text, ""), "---\n"), "\n")
-		first = versionShown.ReplaceAllString(strings.ReplaceAll(first, w.mirror.Host, example), "GitVersion:...")
+		first = versionShown.ReplaceAllString(strings.NewReplacer(w.mirror.Host, example, cmd.Dir, "/home/ann").Replace(first), "GitVersion:...")
 		if cmd.ProcessState.ExitCode() != exitOK {
 			first, _, _ = strings.Cut(strings.TrimPrefix(lastError(text, w.mirror.Host, example), "gantry: "), "; ")
 		}
