@@ -71,7 +71,7 @@ clusters run instead; gantry config from-cluster --help says how to list it.
 		f.options.Env = a.environment(&s)
 		err := a.init(cmd.Context(), &f, cmd.InOrStdin())
 		if errors.Is(err, errInterrupted) {
-			err = advice.Wrap(advice.Failure, err, "nothing was written")
+			err = advice.Wrap(advice.Failure, err, "run it again: nothing was written")
 		}
 		return err
 	}

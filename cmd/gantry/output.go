@@ -33,7 +33,7 @@ func (a *app) exact(text string) error {
 // columns returns the width of the terminal that stdout is, or 0 if it is none.
 func (a *app) columns() int { return a.columnsOf(a.stdout) }
 
-// columnsOf returns the width of the terminal that w is: its own, or that of $COLUMNS if it has none. 0 is no terminal.
+// columnsOf returns the width of the terminal that w is, or $COLUMNS if it has none. 0 is no terminal.
 func (a *app) columnsOf(w io.Writer) int {
 	f, ok := terminalOf(w)
 	if !ok {

@@ -55,7 +55,7 @@ type Draft struct {
 	// YAML is the configuration with Comments, which are by their paths as in imageset.Config.YAML.
 	YAML     []byte            `json:"-"`
 	Comments map[string]string `json:"-"`
-	// Catalogs are all catalogs that clusters have and whose source is known, also those of which nothing is installed.
+	// Catalogs are all catalogs that clusters have and whose source is known, also if nothing of them is installed.
 	Catalogs []string `json:"-"`
 }
 

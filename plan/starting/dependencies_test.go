@@ -79,7 +79,7 @@ func TestBeside(t *testing.T) {
 	if fail.On(t, err); len(r.Config.Mirror.Operators) != 2 {
 		t.Errorf("with both catalogs:\n%s", r.YAML)
 	}
-	// What a cluster runs, with a catalog of which nothing is installed.
+	// What a cluster runs, with a catalog without installed operators.
 	draft := func() *starting.Draft {
 		op := imageset.Operator{Catalog: mirrortest.ZooRef, Packages: []imageset.Package{{Name: "heron"}}}
 		return &starting.Draft{

@@ -172,7 +172,7 @@ func TestFromCluster(t *testing.T) {
 	}
 }
 
-// TestCatalogs lists the catalogs of clusters, also those of which nothing is installed.
+// TestCatalogs lists the catalogs of clusters, also if nothing of them is installed.
 func TestCatalogs(t *testing.T) {
 	t.Parallel()
 	marketplace := strings.NewReplacer("redhat-operators", "redhat-marketplace", "redhat-operator-index", "redhat-marketplace-index").Replace(mirroredRedHat)

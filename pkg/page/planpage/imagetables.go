@@ -36,7 +36,7 @@ func (b *builder) imagesOf() map[string][]*plan.Image {
 // same number for all.
 func (b *builder) imageRows() int {
 	most := len(b.Plan.Images)
-	return sort.Search(most, func(n int) bool { // the first number of which one more is too large
+	return sort.Search(most, func(n int) bool { // the first number so that one more is too large
 		size := 0
 		for _, images := range b.images {
 			for _, img := range images[:min(n+1, len(images))] {
