@@ -10,7 +10,7 @@ import (
 const hugeHeap = 48 << 20
 
 // useHugePages asks Linux to back the heap with huge pages. Where programs get these only on request, a short run
-// spends a quarter of its time on faults for small ones. The block is memory that the heap reserves and nothing
+// spends up to a quarter of its time on faults for small ones. The block is memory that the heap reserves and nothing
 // writes to; what is allocated afterwards takes its place.
 func useHugePages() {
 	block := make([]byte, hugeHeap)
