@@ -68,9 +68,16 @@ func (h *Header) Decode(ctx context.Context, w io.Writer, r io.Reader, open func
 	}
 	d := &decoder{bases: newPages(u.addresses), predictor: new(predictor), out: packing}
 	size := h.ContentSize + packed.Unpacked(u.table.Target)
+	var solid *solidReader
+	if h.Version == Solid {
+		if solid, err = newSolidReader(); err != nil {
+			return err
+		}
+		defer solid.close()
+	}
 	var f frame
 	for {
-		if err := f.read(in, z, size-d.done); err != nil {
+		if err := f.read(in, z, solid, size-d.done); err != nil {
 			return fmt.Errorf("reading the delta after %d bytes of content: %w", d.done, err)
 		}
 		if f.length == 0 {

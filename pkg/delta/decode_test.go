@@ -16,7 +16,7 @@ import (
 func TestHeader(t *testing.T) {
 	t.Parallel()
 	h := &Header{
-		Digest: digest.FromString("target"), Size: 5, ContentSize: 1 << 40, ContentHash: [32]byte{1, 2}, Recipe: []byte("recipe"),
+		Version: Solid, Digest: digest.FromString("target"), Size: 5, ContentSize: 1 << 40, ContentHash: [32]byte{1, 2}, Recipe: []byte("recipe"),
 		Bases: []BaseInfo{{digest.FromString("a"), 7}, {digest.SHA512.FromString("b"), 0}},
 	}
 	b, err := h.MarshalBinary()
@@ -32,7 +32,7 @@ func TestHeader(t *testing.T) {
 		}
 	}
 	newer := bytes.Clone(b)
-	newer[len(magic)] = 2
+	newer[len(magic)] = Solid + 1
 	if _, err := ReadHeader(bytes.NewReader(newer)); !errors.Is(err, ErrVersion) {
 		t.Errorf("newer version: %v", err)
 	}
@@ -54,7 +54,7 @@ func TestHeaderRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	long := binary.LittleEndian.AppendUint32(append([]byte(magic), version), maxHeader+1)
+	long := binary.LittleEndian.AppendUint32(append([]byte(magic), Plain), maxHeader+1)
 	if _, err := ReadHeader(bytes.NewReader(long)); !errors.Is(err, ErrInvalid) {
 		t.Errorf("long header: %v", err)
 	}
@@ -147,12 +147,12 @@ func FuzzReadHeader(f *testing.F) {
 func FuzzDecode(f *testing.F) {
 	base := random(1, 5000)
 	h := &Header{Digest: digest.FromString("x"), ContentSize: 64 << 10, Bases: []BaseInfo{{digest.FromString("a"), 5000}, {digest.FromString("b"), 5000}}}
-	for seed := range uint64(4) {
+	for seed := range uint64(8) {
 		target := append(random(seed, 50), base[seed*400:]...)
 		for i := 70; i < len(target); i += 50 {
 			target[i]++
 		}
-		d, _ := encode(f, target, Options{}, base)
+		d, _ := encode(f, target, Options{Version: Plain + int(seed%2)}, base)
 		own, err := ReadHeader(bytes.NewReader(d))
 		fail.On(f, err)
 		head, err := own.MarshalBinary()
@@ -171,15 +171,19 @@ func FuzzDecode(f *testing.F) {
 	f.Add(d[len(head):])
 	contents := [][]byte{base, compressed}
 	f.Fuzz(func(t *testing.T, frames []byte) {
-		var out bytes.Buffer
-		err := h.Decode(t.Context(), &out, bytes.NewReader(frames), func(i int, _ BaseInfo) (io.ReaderAt, error) {
-			return bytes.NewReader(contents[i]), nil
-		}, DecodeOptions{})
-		if int64(out.Len()) > h.ContentSize {
-			t.Fatalf("%d bytes were written, %d announced: %v", out.Len(), h.ContentSize, err)
-		}
-		if err != nil && !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrMismatch) && !errors.Is(err, recompress.ErrUnsupported) {
-			t.Fatalf("an error of another kind: %v", err)
+		for version := Plain; version <= Solid; version++ {
+			var out bytes.Buffer
+			own := *h
+			own.Version = version
+			err := own.Decode(t.Context(), &out, bytes.NewReader(frames), func(i int, _ BaseInfo) (io.ReaderAt, error) {
+				return bytes.NewReader(contents[i]), nil
+			}, DecodeOptions{})
+			if int64(out.Len()) > h.ContentSize {
+				t.Fatalf("%d bytes were written, %d announced: %v", out.Len(), h.ContentSize, err)
+			}
+			if err != nil && !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrMismatch) && !errors.Is(err, recompress.ErrUnsupported) {
+				t.Fatalf("an error of another kind: %v", err)
+			}
 		}
 	})
 }
@@ -193,7 +197,7 @@ func FuzzRoundTrip(f *testing.F) {
 		base, target = base[:min(len(base), most)], target[:min(len(target), most)]
 		o := Options{Workers: 1}
 		if much {
-			o.Effort = Max
+			o.Effort, o.Version = Max, Solid
 		}
 		d, _ := encode(t, target, o, base)
 		got, err := decode(t, d, base)

@@ -64,6 +64,7 @@ const (
 // Options of Encode. The zero value is Auto with one worker per core.
 type Options struct {
 	Effort  Effort
+	Version int // of the format, Plain or Solid; 0 is Plain
 	Workers int // 0: one per core, as far as memory allows
 
 	// Temp is the folder for a temporary file with what compressed parts of members unpack to; "" is the one of the system.

@@ -72,23 +72,25 @@ func decode(t testing.TB, d []byte, bases ...[]byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// roundTrip encodes with both efforts, compares what is rebuilt, and returns the delta of Auto.
+// roundTrip encodes with both efforts and versions, compares what is rebuilt, and returns the delta of Auto in Plain.
 func roundTrip(t testing.TB, target []byte, bases ...[]byte) ([]byte, Stats) {
 	t.Helper()
 	var first []byte
 	var stats Stats
-	for _, e := range []Effort{Max, Auto} {
-		d, s := encode(t, target, Options{Effort: e, Workers: 1}, bases...)
-		again, _ := encode(t, target, Options{Effort: e, Workers: 3}, bases...)
+	for _, o := range []Options{{Effort: Max, Version: Solid}, {Version: Solid}, {Effort: Max}, {Version: Plain}} {
+		o.Workers = 1
+		d, s := encode(t, target, o, bases...)
+		o.Workers = 3
+		again, _ := encode(t, target, o, bases...)
 		if !bytes.Equal(d, again) {
-			t.Fatalf("effort %d: three workers write another delta than one", e)
+			t.Fatalf("%+v: three workers write another delta than one", o)
 		}
 		got, err := decode(t, d, bases...)
 		if err != nil {
-			t.Fatalf("effort %d: %v", e, err)
+			t.Fatalf("%+v: %v", o, err)
 		}
 		if !bytes.Equal(got, target) {
-			t.Fatalf("effort %d: the rebuilt content differs", e)
+			t.Fatalf("%+v: the rebuilt content differs", o)
 		}
 		first, stats = d, s
 	}
@@ -174,7 +176,7 @@ func TestRandomEdits(t *testing.T) {
 		if r.IntN(4) == 0 {
 			base = base[:r.IntN(len(base)+1)]
 		}
-		d, _ := encode(t, target, Options{Effort: Effort(seed % 2)}, base)
+		d, _ := encode(t, target, Options{Effort: Effort(seed % 2), Version: Plain + int(seed/2%2)}, base)
 		got, err := decode(t, d, base)
 		if err != nil || !bytes.Equal(got, target) {
 			t.Fatalf("seed %d: %v", seed, err)

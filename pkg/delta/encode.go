@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -14,7 +15,7 @@ import (
 func Encode(ctx context.Context, w io.Writer, t Target, bases []Base, o Options) (Stats, error) {
 	e := &encoder{effort: o.Effort.parameters(), options: o, target: t, w: w}
 	e.workers = e.effort.workers(o.Workers)
-	h := &Header{Digest: t.Digest, Size: t.Size, ContentSize: t.ContentSize, Recipe: t.Recipe}
+	h := &Header{Version: cmp.Or(o.Version, Plain), Digest: t.Digest, Size: t.Size, ContentSize: t.ContentSize, Recipe: t.Recipe}
 	for _, b := range bases {
 		h.Bases = append(h.Bases, BaseInfo{Digest: b.Digest, ContentSize: b.Size})
 	}
@@ -44,7 +45,14 @@ func Encode(ctx context.Context, w io.Writer, t Target, bases []Base, o Options)
 	if err := e.write(append(header, table...)); err != nil {
 		return Stats{}, err
 	}
-	if err := e.run(ctx, pieces, z); err != nil {
+	f := frame{small: z}
+	if h.Version == Solid {
+		if f.solid, err = newSolidWriter(e.effort); err != nil {
+			return Stats{}, err
+		}
+		defer f.solid.close()
+	}
+	if err := e.run(ctx, pieces, &f); err != nil {
 		return Stats{}, err
 	}
 	return e.stats, e.write([]byte{0})
@@ -160,7 +168,7 @@ func (e *encoder) changed(pieces []piece) []span {
 }
 
 // run compares the pieces with several workers, and writes their results in order.
-func (e *encoder) run(ctx context.Context, pieces []piece, z *zstd.Encoder) error {
+func (e *encoder) run(ctx context.Context, pieces []piece, f *frame) error {
 	g, ctx := errgroup.WithContext(ctx)
 	type job struct {
 		piece  int
@@ -205,7 +213,7 @@ func (e *encoder) run(ctx context.Context, pieces []piece, z *zstd.Encoder) erro
 		})
 	}
 	g.Go(func() error {
-		return e.collect(ctx, len(pieces), z, free, func(i int) (*result, error) {
+		return e.collect(ctx, len(pieces), f, free, func(i int) (*result, error) {
 			select {
 			case r := <-results[i%len(results)]:
 				return r, nil
@@ -218,8 +226,7 @@ func (e *encoder) run(ctx context.Context, pieces []piece, z *zstd.Encoder) erro
 }
 
 // collect writes results as frames. Their memory goes to free, which has room for it.
-func (e *encoder) collect(ctx context.Context, n int, z *zstd.Encoder, free chan<- *result, next func(i int) (*result, error)) error {
-	var f frame
+func (e *encoder) collect(ctx context.Context, n int, f *frame, free chan<- *result, next func(i int) (*result, error)) error {
 	p := new(predictor)
 	for i := range n {
 		r, err := next(i)
@@ -232,7 +239,11 @@ func (e *encoder) collect(ctx context.Context, n int, z *zstd.Encoder, free chan
 				return nil
 			}
 			defer f.reset()
-			return e.write(f.encode(z))
+			b, err := f.encode()
+			if err != nil {
+				return err
+			}
+			return e.write(b)
 		})
 		if err != nil {
 			return err

@@ -42,7 +42,9 @@ type frame struct {
 	length  int64 // bytes of the target
 	streams [streams][]byte
 
-	packed []byte // memory for the compressed streams
+	small  *zstd.Encoder // for streams that are compressed alone
+	solid  *solidWriter  // for inserted bytes, in Solid; nil otherwise
+	packed []byte        // memory for the compressed streams
 
 	last    operation // not yet in the streams
 	count   int       // operations, with the last
@@ -109,35 +111,43 @@ func (f *frame) put() {
 }
 
 // encode ends the frame and returns its bytes.
-func (f *frame) encode(z *zstd.Encoder) []byte {
+func (f *frame) encode() ([]byte, error) {
 	f.put()
 	out := binary.AppendUvarint(nil, uint64(f.length))
 	out = binary.AppendUvarint(out, uint64(f.count))
 	packed := f.packed[:0]
-	for _, s := range f.streams {
+	for i, s := range f.streams {
 		at := len(packed)
-		packed = z.EncodeAll(s, packed)
-		if len(packed)-at >= len(s) {
-			packed = append(packed[:at], s...)
+		if i == streamBytes && f.solid != nil {
+			chunk, err := f.solid.pack(s)
+			if err != nil {
+				return nil, err
+			}
+			packed = append(packed, chunk...)
+		} else {
+			packed = f.small.EncodeAll(s, packed)
+			if len(packed)-at >= len(s) {
+				packed = append(packed[:at], s...)
+			}
 		}
 		out = binary.AppendUvarint(out, uint64(len(s)))
 		out = binary.AppendUvarint(out, uint64(len(packed)-at))
 	}
 	f.packed = packed
-	return append(out, packed...)
+	return append(out, packed...), nil
 }
 
 // reset empties the frame, and keeps its memory.
 func (f *frame) reset() {
-	next := frame{packed: f.packed}
+	next := frame{small: f.small, solid: f.solid, packed: f.packed}
 	for i, s := range f.streams {
 		next.streams[i] = s[:0]
 	}
 	*f = next
 }
 
-// read reads the next frame. At the end of the delta its length is 0. At most left bytes of output are expected.
-func (f *frame) read(r *bufio.Reader, z *zstd.Decoder, left int64) error {
+// read reads the next frame. At the end of the delta its length is 0. At most left bytes of output are expected. solid is nil in Plain.
+func (f *frame) read(r *bufio.Reader, z *zstd.Decoder, solid *solidReader, left int64) error {
 	f.reset()
 	length, err := readLength(r, left)
 	if err != nil || length == 0 {
@@ -153,7 +163,11 @@ func (f *frame) read(r *bufio.Reader, z *zstd.Decoder, left int64) error {
 		if sizes[i], err = readLength(r, frameLimit); err != nil {
 			return err
 		}
-		if stored[i], err = readLength(r, sizes[i]); err != nil {
+		limit := sizes[i]
+		if i == streamBytes && solid != nil {
+			limit += solidExtra
+		}
+		if stored[i], err = readLength(r, limit); err != nil {
 			return err
 		}
 		total += sizes[i]
@@ -162,7 +176,12 @@ func (f *frame) read(r *bufio.Reader, z *zstd.Decoder, left int64) error {
 		return invalid("a frame with %d bytes in streams", total)
 	}
 	for i := range streams {
-		out, err := readStored(r, z, stored[i], sizes[i], f.streams[i])
+		var out []byte
+		if i == streamBytes && solid != nil {
+			out, err = solid.read(r, stored[i], sizes[i], f.streams[i])
+		} else {
+			out, err = readStored(r, z, stored[i], sizes[i], f.streams[i])
+		}
 		if err != nil {
 			return fmt.Errorf("stream %d: %w", i+1, err)
 		}
@@ -174,12 +193,10 @@ func (f *frame) read(r *bufio.Reader, z *zstd.Decoder, left int64) error {
 
 // readStored appends to out, which is empty, what is stored in so many bytes: as it is, or compressed if its size is another.
 func readStored(r io.Reader, z *zstd.Decoder, stored, size int64, out []byte) ([]byte, error) {
-	raw, err := io.ReadAll(io.LimitReader(r, stored)) // allocates as bytes arrive
+	raw, err := readAll(r, stored)
 	switch {
 	case err != nil:
 		return nil, err
-	case int64(len(raw)) != stored:
-		return nil, errTruncated
 	case stored == size:
 		return append(out, raw...), nil
 	}
@@ -190,6 +207,15 @@ func readStored(r io.Reader, z *zstd.Decoder, stored, size int64, out []byte) ([
 		return nil, invalid("decompressing: %d bytes instead of %d", len(out), size)
 	}
 	return out, nil
+}
+
+// readAll reads n bytes.
+func readAll(r io.Reader, n int64) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(r, n)) // allocates as bytes arrive
+	if err == nil && int64(len(raw)) != n {
+		err = errTruncated
+	}
+	return raw, err
 }
 
 // readLength reads a number up to limit.

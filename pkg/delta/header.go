@@ -2,6 +2,7 @@ package delta
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "crypto/sha512" // digests of blobs may be sha512
 	"encoding/binary"
@@ -17,9 +18,15 @@ import (
 
 const (
 	magic     = "gantry delta\n"
-	version   = 1
 	maxHeader = MaxRecipe + 8192
 	maxDigest = 140 // sha512:HEX is 135 bytes
+)
+
+// Versions of the format. In Solid, the inserted bytes of all frames are compressed together, and a program's calls among them are written as absolute
+// addresses. Programs from before it read only Plain.
+const (
+	Plain = 1
+	Solid = 2
 )
 
 // ErrInvalid is wrapped by every error about the form of a delta. Errors of reading and writing do not wrap it.
@@ -30,6 +37,7 @@ var ErrVersion = errors.New("unknown version of the delta format")
 
 // Header is what precedes the frames of a delta.
 type Header struct {
+	Version     int           // Plain or Solid; 0 is Plain
 	Digest      digest.Digest // of the blob that the delta describes
 	Size        int64         // of that blob
 	ContentSize int64         // of its uncompressed content
@@ -60,12 +68,15 @@ func (h *Header) MarshalBinary() ([]byte, error) {
 		b = appendText(b, string(base.Digest))
 		b = binary.AppendUvarint(b, uint64(base.ContentSize))
 	}
-	out := append([]byte(magic), version)
+	out := append([]byte(magic), byte(cmp.Or(h.Version, Plain)))
 	out = binary.LittleEndian.AppendUint32(out, uint32(len(b)))
 	return append(out, b...), nil
 }
 
 func (h *Header) check() error {
+	if h.Version < 0 || h.Version > Solid {
+		return fmt.Errorf("%w: %d; this program reads versions up to %d", ErrVersion, h.Version, Solid)
+	}
 	if err := checkDigest(h.Digest); err != nil {
 		return err
 	}
@@ -107,8 +118,9 @@ func ReadHeader(r io.Reader) (*Header, error) {
 	if string(fixed[:len(magic)]) != magic {
 		return nil, invalid("the file does not begin as a delta does")
 	}
-	if v := fixed[len(magic)]; v != version {
-		return nil, fmt.Errorf("%w: %d; this program reads version %d", ErrVersion, v, version)
+	version := int(fixed[len(magic)])
+	if version < Plain || version > Solid {
+		return nil, fmt.Errorf("%w: %d; this program reads versions up to %d", ErrVersion, version, Solid)
 	}
 	n := binary.LittleEndian.Uint32(fixed[len(magic)+1:])
 	if n > maxHeader {
@@ -121,7 +133,7 @@ func ReadHeader(r io.Reader) (*Header, error) {
 	if len(b) != int(n) {
 		return nil, fmt.Errorf("reading the header: %w", errTruncated)
 	}
-	h, err := parseHeader(b)
+	h, err := parseHeader(version, b)
 	if err != nil {
 		return nil, fmt.Errorf("reading the header: %w", err)
 	}
@@ -135,9 +147,9 @@ func ReadHeader(r io.Reader) (*Header, error) {
 	return h, nil
 }
 
-func parseHeader(b []byte) (*Header, error) {
+func parseHeader(version int, b []byte) (*Header, error) {
 	f := fields{packed.Fields{B: b}}
-	h := &Header{Digest: digest.Digest(f.text(maxDigest)), Size: f.length(), ContentSize: f.length()}
+	h := &Header{Version: version, Digest: digest.Digest(f.text(maxDigest)), Size: f.length(), ContentSize: f.length()}
 	copy(h.ContentHash[:], f.Take(sha256.Size))
 	h.Recipe = bytes.Clone(f.text(MaxRecipe))
 	for range min(f.length(), MaxBases+1) {

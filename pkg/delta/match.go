@@ -146,8 +146,12 @@ type alignment struct {
 
 // match returns the runs of t in order. The bytes of near, a position in the window or -1, are compared with the start of t first.
 func (m *matcher) match(t []byte, near int) []run {
-	m.runs, m.weights = m.runs[:0], weigh(t)
+	m.runs = m.runs[:0]
 	w := m.window.content
+	if len(w) == 0 {
+		return nil
+	}
+	m.weights = weigh(t)
 	var now alignment
 	if near >= 0 {
 		low, limit := m.window.limits(near)

@@ -77,7 +77,8 @@ func within(all []packed.Named, m Member) []packed.Named {
 	return all[from:to]
 }
 
-// A changedFile is a member of a base, and the members of the target that are compared with it and have other content.
+// A changedFile is a member of a base, and the members of the target that are compared with it and have other content. Members that are compared with
+// none have no base: it is -1.
 type changedFile struct {
 	baseMember
 	old     []packed.Named // to unpack
@@ -90,8 +91,9 @@ type changedTarget struct {
 	recipes     []recompress.DeflateRecipe
 }
 
-// changedFiles returns the files that may have streams to unpack. What the target has unchanged stays packed, because it is copied.
-func changedFiles(target *Members, pairings []pairing) []*changedFile {
+// changedFiles returns the files that may have streams to unpack. What the target has unchanged stays packed, because it is copied. In Solid, new files
+// are unpacked, too.
+func changedFiles(target *Members, pairings []pairing, version int) []*changedFile {
 	type place struct {
 		base   int
 		offset int64
@@ -102,7 +104,11 @@ func changedFiles(target *Members, pairings []pairing) []*changedFile {
 		p := pairings[i]
 		at := place{p.base, p.Offset}
 		switch {
-		case !p.ok || m.Size == 0 || p.Size == 0:
+		case m.Size == 0:
+		case !p.ok || p.Size == 0:
+			if version == Solid {
+				all = append(all, &changedFile{baseMember: baseMember{base: noBase}, targets: []changedTarget{{Member: m}}})
+			}
 		case p.same:
 			copied[at] = true
 		default:
@@ -113,15 +119,17 @@ func changedFiles(target *Members, pairings []pairing) []*changedFile {
 			index[at].targets = append(index[at].targets, changedTarget{Member: m})
 		}
 	}
-	return slices.DeleteFunc(all, func(f *changedFile) bool { return copied[place{f.base, f.Offset}] })
+	return slices.DeleteFunc(all, func(f *changedFile) bool { return f.base != noBase && copied[place{f.base, f.Offset}] })
 }
+
+const noBase = -1
 
 // unpack unpacks the streams of changed members and of what these are compared with.
 func (e *encoder) unpack(ctx context.Context, target *Members, pairings []pairing, bases []Base) (_ *unpacked, err error) {
 	u := &unpacked{table: packed.Table{Bases: make([][]packed.Stream, len(bases))}, oldNames: make([][]packed.Named, len(bases))}
 	var files []*changedFile
 	limits := newStreamLimits(len(bases))
-	for _, f := range changedFiles(target, pairings) { // one at a time, so that there are never many more streams than a table may have
+	for _, f := range changedFiles(target, pairings, e.options.Version) { // one at a time, so that there are never many more streams than a table may have
 		if err := e.find(ctx, f, bases); err != nil {
 			return nil, err
 		}
@@ -185,7 +193,7 @@ func (e *encoder) find(ctx context.Context, f *changedFile, bases []Base) error 
 				return nil
 			}
 		}
-		if count == 0 {
+		if count == 0 || f.base == noBase {
 			return nil
 		}
 		base := bases[f.base]
@@ -279,7 +287,9 @@ func (l *streamLimits) allow(f *changedFile) bool {
 	if count == 0 || count+len(f.old) > l.left {
 		return false
 	}
-	f.old = pick(f.old, func(i int) bool { return l.bases[f.base].Allow(f.old[i].Stream) })
+	if f.base != noBase {
+		f.old = pick(f.old, func(i int) bool { return l.bases[f.base].Allow(f.old[i].Stream) })
+	}
 	l.left -= count + len(f.old)
 	return true
 }
@@ -354,7 +364,9 @@ func (u *unpacked) collect(files []*changedFile) {
 				all = append(all, stream{s, t.recipes[i]})
 			}
 		}
-		u.oldNames[f.base] = append(u.oldNames[f.base], f.old...)
+		if f.base != noBase {
+			u.oldNames[f.base] = append(u.oldNames[f.base], f.old...)
+		}
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Start < all[j].Start })
 	for _, s := range all {
