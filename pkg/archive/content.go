@@ -30,7 +30,8 @@ type Content struct {
 	// type. They are iterated several times.
 	Entries iter.Seq[ocispec.Descriptor]
 	// Deltas are the blobs among Entries that are carried as deltas. The Writer reads the delta files
-	// itself: PutBlob of such a blob does not open it.
+	// itself: PutBlob of such a blob does not open it. Files of deltas of CompactFormat are written in this order, after
+	// all other content.
 	Deltas []CarriedDelta
 
 	packedPlan *packedPlan // what Plan is known to write; may be nil
@@ -125,11 +126,16 @@ func (o *Options) omits(d digest.Digest) bool {
 
 // check refuses deltas that cannot be in the archive.
 func (o *Options) checkDeltas(entries map[digest.Digest]int64, deltas []CarriedDelta) error {
-	if len(deltas) > 0 && o.Base == nil {
-		return fmt.Errorf("an archive with %d deltas has to build on another one", len(deltas))
+	if len(deltas) > 0 && o.Repair != nil {
+		return fmt.Errorf("a repair cannot have %d deltas", len(deltas))
 	}
+	var all []*Delta
+	promised := func(blob digest.Digest) bool { return o.Base != nil && o.Base.Promises(blob) }
 	for i := range deltas {
 		d := &deltas[i]
+		if o.Base == nil && d.Format != CompactFormat {
+			return fmt.Errorf("an archive with a delta for %s has to build on another one", d.Digest)
+		}
 		if err := d.check(); err != nil {
 			return err
 		}
@@ -140,10 +146,15 @@ func (o *Options) checkDeltas(entries map[digest.Digest]int64, deltas []CarriedD
 			return fmt.Errorf("the delta %s of %d bytes for %s is not valid", d.File, d.FileSize, d.Digest)
 		}
 		for _, b := range d.Bases {
-			if !o.Base.Promises(b.Digest) {
+			if d.Format != CompactFormat && !promised(b.Digest) {
 				return fmt.Errorf("the delta for %s needs %s, which the site is not known to have", d.Digest, b.Digest)
 			}
 		}
+		all = append(all, &d.Delta)
 	}
-	return nil
+	graph := chains{site: promised, size: func(blob digest.Digest) (int64, bool) {
+		size, ok := entries[blob]
+		return size, ok && !o.omits(blob)
+	}}
+	return graph.check(all)
 }

@@ -14,8 +14,13 @@ import (
 	refs "github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// maxBases is how many bases a delta may have.
-const maxBases = 16
+const (
+	// CompactFormat is the format of a delta whose bases may be blobs of its own set, whole or carried as deltas
+	// themselves, and that may have no bases: its blob is only compressed better then.
+	CompactFormat = 2
+	// maxBases is how many bases a delta may have.
+	maxBases = 16
+)
 
 // A Delta tells that an archive carries a blob as the differences to other blobs. The delta file, with
 // these differences, is content of the archive. Package delta describes what it contains.
@@ -25,15 +30,17 @@ type Delta struct {
 	Size   int64         `json:"size"` // bytes
 	// File is the digest of the delta file.
 	File digest.Digest `json:"delta"`
+	// Format is 0, or CompactFormat.
+	Format int `json:"format,omitempty"`
 	// Bases are the blobs that the delta file needs, in its order.
-	Bases []DeltaBase `json:"bases"`
+	Bases []DeltaBase `json:"bases,omitempty"`
 }
 
-// A DeltaBase is a blob that the site has from an earlier set.
+// A DeltaBase is a blob that the site has from an earlier set, or that the same set carries.
 type DeltaBase struct {
 	Digest     digest.Digest `json:"digest"`
 	Size       int64         `json:"size"`       // bytes
-	Repository string        `json:"repository"` // where the site has it, by the name in the plan
+	Repository string        `json:"repository"` // where the site has it, or will, by the name in the plan
 }
 
 // Descriptor returns the descriptor of the blob.
@@ -61,6 +68,9 @@ func (d *Delta) check() error {
 			return fmt.Errorf("deltas: %w", err)
 		}
 	}
+	if d.Format != 0 && d.Format != CompactFormat {
+		return fmt.Errorf("deltas: %s has the format %d", d.Digest, d.Format)
+	}
 	if d.Size < 0 || d.Digest == d.File || len(d.Bases) > maxBases {
 		return fmt.Errorf("deltas: %s of %d bytes is carried as %s with %d bases", d.Digest, d.Size, d.File, len(d.Bases))
 	}
@@ -81,7 +91,7 @@ func (s *set) checkDeltas() error {
 	var before digest.Digest
 	for i := range s.Deltas {
 		d := &s.Deltas[i]
-		if len(s.BuildsOn) == 0 {
+		if s.Repairs != nil || len(s.BuildsOn) == 0 && d.Format != CompactFormat {
 			return fmt.Errorf("it has a delta for %.80q and builds on nothing", d.Digest)
 		}
 		if err := d.check(); err != nil {
@@ -95,12 +105,14 @@ func (s *set) checkDeltas() error {
 	return nil
 }
 
-// deltas checks that the delta files are in the volumes, each for one blob, and that no blob is carried
-// twice.
+// deltas checks that the delta files are in the volumes, each for one blob, that no blob is carried twice, and what
+// deltas of the set are based on.
 func (c *checker) deltas() error {
-	files := map[digest.Digest]bool{}
+	files, sizes := map[digest.Digest]bool{}, map[digest.Digest]int64{}
+	var all []*Delta
 	for i := range c.set.Deltas {
 		d := &c.set.Deltas[i]
+		all, sizes[d.Digest] = append(all, d), d.Size
 		switch {
 		case !c.seen[string(d.File)]:
 			return fmt.Errorf("%s is carried as %s, which is in no volume", d.Digest, d.File)
@@ -111,7 +123,19 @@ func (c *checker) deltas() error {
 		}
 		files[d.File] = true
 	}
-	return nil
+	if !slices.Contains(c.set.Features, featureCompact) {
+		return nil
+	}
+	for _, e := range c.set.all() {
+		if e.isFirst() {
+			sizes[e.Digest] = e.length()
+		}
+	}
+	graph := chains{
+		size: func(blob digest.Digest) (int64, bool) { n, ok := sizes[blob]; return n, ok },
+		site: func(digest.Digest) bool { return len(c.set.BuildsOn) > 0 },
+	}
+	return graph.check(all)
 }
 
 // Promises reports whether the site is known to have a blob that a delta may be based on.

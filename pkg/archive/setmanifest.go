@@ -22,6 +22,7 @@ const format = 1
 // The features that this package knows. A set lists those that it uses.
 const (
 	featureBuildsOn  = "builds-on" // content of earlier sets is left out
+	featureCompact   = "compact"   // deltas are of CompactFormat
 	featureDeltas    = "deltas"    // blobs are carried as differences to other blobs
 	featureEncrypted = "encrypted" // the files of volumes are encrypted, and so is the list of their content
 	featureRepair    = "repair"    // the set only repairs another
@@ -31,7 +32,7 @@ const (
 )
 
 // knownFeatures are the features, sorted.
-var knownFeatures = []string{featureBuildsOn, featureDeltas, featureEncrypted, featureRepair, featureSplit, featureNames}
+var knownFeatures = []string{featureBuildsOn, featureCompact, featureDeltas, featureEncrypted, featureRepair, featureSplit, featureNames}
 
 // Reader returns what this version reads, for receipts. compressors are those that it reproduces.
 func Reader(compressors []string) *state.ArchiveReader {
@@ -41,6 +42,11 @@ func Reader(compressors []string) *state.ArchiveReader {
 // ReadsDeltas reports whether a reader reads archives with deltas.
 func ReadsDeltas(r *state.ArchiveReader) bool {
 	return r != nil && r.Format >= format && slices.Contains(r.Features, featureDeltas)
+}
+
+// ReadsCompact reports whether a reader reads archives with deltas of CompactFormat.
+func ReadsCompact(r *state.ArchiveReader) bool {
+	return ReadsDeltas(r) && slices.Contains(r.Features, featureCompact)
 }
 
 // A set is the set manifest, which lists the content of one archive. Its JSON is described in
@@ -83,6 +89,9 @@ func (s *set) features() []string {
 	used := []string{}
 	if len(s.BuildsOn) > 0 {
 		used = append(used, featureBuildsOn)
+	}
+	if slices.ContainsFunc(s.Deltas, func(d Delta) bool { return d.Format == CompactFormat }) {
+		used = append(used, featureCompact)
 	}
 	if len(s.Deltas) > 0 {
 		used = append(used, featureDeltas)
