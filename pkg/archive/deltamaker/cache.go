@@ -42,14 +42,18 @@ type entry struct {
 	file   string // the delta file
 	size   int64  // of the delta file
 	cached bool
+	format int // that an archive describes it with
 }
 
 // key identifies what a delta is made from and how.
 func (m *maker) key(c *Change) string {
 	h := sha256.New()
 	allowed := m.Time
-	if m.Effort == delta.Max {
+	if m.Effort == delta.Max || m.Compact != nil {
 		allowed = 0
+	}
+	if m.Compact != nil {
+		fmt.Fprintln(h, "compact")
 	}
 	fmt.Fprintln(h, cacheVersion, m.encodes(), m.Effort, allowed, c.Blob.Digest)
 	for _, name := range m.reproduces() { // a delta is proven by the program that made it
@@ -84,7 +88,7 @@ func (m *maker) cached(key string, c *Change) (*entry, error) {
 	if e.Digest.Validate() != nil || !m.haveBases(c, &e) {
 		return nil, nil
 	}
-	e.file, e.cached = m.file(e.Digest), true
+	e.file, e.format, e.cached = m.file(e.Digest), m.format(), true
 	f, _, err := regular.OpenPath(e.file)
 	if err != nil {
 		return nil, nil
@@ -98,6 +102,14 @@ func (m *maker) cached(key string, c *Change) (*entry, error) {
 	}
 	_ = os.Chtimes(e.file, now, now)
 	return &e, nil
+}
+
+// format returns the format of deltas in archives.
+func (m *maker) format() int {
+	if m.Compact != nil {
+		return archive.CompactFormat
+	}
+	return 0
 }
 
 // reproduces returns what this program reproduces.
@@ -172,7 +184,7 @@ func Expire(dir string, before time.Time) error {
 	var errs []error
 	for _, f := range files {
 		info, statErr := f.Info()
-		ours := slices.ContainsFunc([]string{".json", ".delta", ".files"}, func(suffix string) bool { return strings.HasSuffix(f.Name(), suffix) })
+		ours := slices.ContainsFunc([]string{".json", ".delta", filesSuffix, sketchSuffix}, func(suffix string) bool { return strings.HasSuffix(f.Name(), suffix) })
 		if statErr == nil && ours && info.ModTime().Before(before) {
 			errs = append(errs, os.Remove(dir+string(os.PathSeparator)+f.Name()))
 		}

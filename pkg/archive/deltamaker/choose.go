@@ -30,6 +30,8 @@ const (
 type Change struct {
 	Blob   ocispec.Descriptor
 	Source string // an image with the blob
+	// Repository is where the mirror will have it, by the name in the plan.
+	Repository string
 	// Candidates are the bases to try, the most promising first.
 	Candidates []Candidate
 }
@@ -95,7 +97,7 @@ func (c *Chooser) Changes(ctx context.Context) ([]Change, error) {
 				if err != nil {
 					return nil, err
 				}
-				all = append(all, Change{Blob: ocispec.Descriptor{Digest: d, Size: sizes[d]}, Source: img.Source, Candidates: candidates})
+				all = append(all, Change{Blob: ocispec.Descriptor{Digest: d, Size: sizes[d]}, Source: img.Source, Repository: img.Repository, Candidates: candidates})
 			}
 		}
 	}

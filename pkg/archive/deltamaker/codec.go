@@ -14,11 +14,19 @@ import (
 
 // encodes returns a hash of what the codec of this program makes of a small sample: another one may make smaller deltas.
 func (m *maker) encodes() string {
-	m.sample.Do(func() { m.sampled = encodeSample(m.Effort) })
+	m.sample.Do(func() { m.sampled = encodeSample(m.Effort, m.version()) })
 	return m.sampled
 }
 
-func encodeSample(effort delta.Effort) string {
+// version returns the version of delta files.
+func (m *maker) version() int {
+	if m.Compact != nil {
+		return delta.Solid
+	}
+	return delta.Plain
+}
+
+func encodeSample(effort delta.Effort, version int) string {
 	var old, now bytes.Buffer
 	for i := range 2000 {
 		fmt.Fprintf(&old, "%x %d\n", sha256.Sum256([]byte{byte(i), byte(i >> 8)}), i)
@@ -27,6 +35,6 @@ func encodeSample(effort delta.Effort) string {
 	h := sha256.New()
 	d := digest.FromString("sample")
 	target := delta.Target{Digest: d, Size: int64(now.Len()), Content: bytes.NewReader(now.Bytes()), ContentSize: int64(now.Len())}
-	_, err := delta.Encode(context.Background(), h, target, []delta.Base{{Digest: d, Content: bytes.NewReader(old.Bytes()), Size: int64(old.Len())}}, delta.Options{Effort: effort})
+	_, err := delta.Encode(context.Background(), h, target, []delta.Base{{Digest: d, Content: bytes.NewReader(old.Bytes()), Size: int64(old.Len())}}, delta.Options{Effort: effort, Version: version})
 	return fmt.Sprint(hex.EncodeToString(h.Sum(nil)), err)
 }

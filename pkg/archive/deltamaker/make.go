@@ -50,6 +50,9 @@ type Options struct {
 	// Time is how much processor time a delta may cost for each MB that it saves. 0 is DefaultTime. It
 	// does not limit Max.
 	Time time.Duration
+	// Compact also compares blobs with others of the same archive, and compresses better what resembles none. Nil only makes
+	// deltas of what the site has.
+	Compact *Compact
 	// Compressors are those that the site reproduces, from its receipt. Nil are those of this program.
 	Compressors []string
 	// Lookup returns a blob of the site by its digest: layers that share files with a new one are found among
@@ -69,6 +72,7 @@ type Reason string
 // The reasons.
 const (
 	NoBase          Reason = "no base"            // nothing at the site can be read that it may be based on
+	OutOfTime       Reason = "out of time"        // comparing more would take longer than writing what it saves
 	NotReproducible Reason = "compression"        // its compression cannot be reproduced, here or at the site
 	SavesLittle     Reason = "saves little"       // the delta is not much smaller than the blob
 	TooCostly       Reason = "processor time"     // the delta would cost more time than it may
@@ -113,19 +117,34 @@ func Make(ctx context.Context, changes []Change, source image.Reader, o Options)
 		return nil, fmt.Errorf("keeping deltas: %w", err)
 	}
 	m := &maker{Options: o, source: source, result: &Result{Whole: map[Reason]Amount{}, kept: map[digest.Digest]*os.File{}}, similar: similarLayers{dir: o.Cache, lookup: o.Lookup}, free: space.Free}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(2, runtime.GOMAXPROCS(0))) // one is encoded, while others are downloaded and compressed
-	for i := range changes {
-		g.Go(func() error { return m.change(ctx, &changes[i]) })
+	all := m.each
+	if o.Compact != nil {
+		all = m.compact
 	}
-	if err := g.Wait(); err != nil {
+	if err := all(ctx, changes); err != nil {
 		m.result.Close()
 		return nil, err
 	}
-	slices.SortFunc(m.result.Deltas, func(a, b archive.CarriedDelta) int { return cmp.Compare(a.Digest, b.Digest) })
 	slices.Sort(m.result.Requires)
 	m.result.Requires = slices.Compact(m.result.Requires)
 	return m.result, nil
+}
+
+// each makes the deltas in any order.
+func (m *maker) each(ctx context.Context, changes []Change) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(2, runtime.GOMAXPROCS(0))) // one is encoded, while others are downloaded and compressed
+	for i := range changes {
+		g.Go(func() error {
+			made, err := m.delta(ctx, &changes[i])
+			return m.add(ctx, &changes[i], made, err)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	slices.SortFunc(m.result.Deltas, func(a, b archive.CarriedDelta) int { return cmp.Compare(a.Digest, b.Digest) })
+	return nil
 }
 
 // A maker makes deltas.
@@ -148,12 +167,15 @@ type maker struct {
 	keptBytes int64 // size of the blobs in result.kept
 }
 
-// change deals with one blob.
-func (m *maker) change(ctx context.Context, c *Change) error {
-	made, err := m.delta(ctx, c)
+// add adds the delta of a blob to the result, or why there is none.
+func (m *maker) add(ctx context.Context, c *Change, made *entry, err error) error {
 	if err == nil || ctx.Err() == nil {
 		m.progress(c.Blob.Size)
 	}
+	return m.record(c, made, err)
+}
+
+func (m *maker) record(c *Change, made *entry, err error) error {
 	var whole *wholeError
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -166,7 +188,7 @@ func (m *maker) change(ctx context.Context, c *Change) error {
 		return nil
 	case space.IsFull(err):
 		return advice.Wrap(advice.NoSpace, fmt.Errorf("%s has no space for the uncompressed content of layers, from which deltas are made: %w", cmp.Or(m.Temp, os.TempDir()), err),
-			"free some space, or set Options.Delta off")
+			"free some space, or set Options.Delta and Options.Compact off")
 	case err != nil:
 		return fmt.Errorf("making the delta of %s: %w", c.Blob.Digest, err)
 	}
@@ -231,7 +253,7 @@ func (m *maker) delta(ctx context.Context, c *Change) (*entry, error) {
 func (e *entry) carried() archive.CarriedDelta {
 	file := e.file
 	return archive.CarriedDelta{
-		Delta: archive.Delta{Digest: e.Blob, Size: e.BlobSize, File: e.Digest, Bases: e.Bases}, FileSize: e.size,
+		Delta: archive.Delta{Digest: e.Blob, Size: e.BlobSize, File: e.Digest, Format: e.format, Bases: e.Bases}, FileSize: e.size,
 		Open: func(context.Context) (io.ReadCloser, error) {
 			f, _, err := regular.OpenPath(file)
 			return f, err

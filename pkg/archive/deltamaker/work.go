@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/delta"
 	"github.com/gantry-mirror/gantry/pkg/delta/deltareader"
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
@@ -28,6 +29,7 @@ const maxBasesAuto, maxBasesMax = 2, 4
 type work struct {
 	*maker
 	change *Change
+	key    string // in the cache, of the compactor's work
 	// compared are the bases that are considered because they share files, and skipped reports whether one that is
 	// better could not be read.
 	compared []digest.Digest
@@ -48,6 +50,7 @@ type workBase struct {
 	Candidate
 	content *os.File
 	size    int64
+	release func() // ends the use of content
 }
 
 // open downloads a blob and finds out how it was compressed.
@@ -68,12 +71,16 @@ func (m *maker) open(ctx context.Context, c *Change) (_ *work, err error) {
 }
 
 func (w *work) close() {
+	if w == nil {
+		return
+	}
 	regular.Discard(w.blob)
 	regular.Discard(w.content)
 	regular.Discard(w.delta)
 	for _, b := range w.bases {
-		regular.Discard(b.content)
+		b.release()
 	}
+	w.bases = nil
 }
 
 // download reads a blob into a temporary file.
@@ -156,10 +163,17 @@ func (w *work) make(ctx context.Context) (*entry, error) {
 	if err := w.detect(ctx); err != nil {
 		return nil, err
 	}
+	if w.Effort == delta.Auto && w.detected > w.allowed(w.change.Blob.Size) {
+		return nil, &wholeError{TooCostly, fmt.Errorf("finding out how it was compressed cost %s", w.detected)}
+	}
 	if err := w.openBases(ctx, candidates); err != nil {
 		return nil, err
 	}
-	if err := w.encode(ctx); err != nil {
+	stats, err := w.encode(ctx, w.budget)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.worthIt(stats); err != nil {
 		return nil, err
 	}
 	return w.prove(ctx)
@@ -167,12 +181,8 @@ func (w *work) make(ctx context.Context) (*entry, error) {
 
 // openBases downloads the bases. Those that cannot be read are skipped.
 func (w *work) openBases(ctx context.Context, candidates []Candidate) error {
-	limit := maxBasesAuto
-	if w.Effort == delta.Max {
-		limit = maxBasesMax
-	}
 	for i := range candidates {
-		if len(w.bases) == limit {
+		if len(w.bases) == w.maxBases() {
 			break
 		}
 		c := &candidates[i]
@@ -192,12 +202,19 @@ func (w *work) openBases(ctx context.Context, candidates []Candidate) error {
 		if err != nil {
 			return err
 		}
-		w.bases = append(w.bases, workBase{*c, content, size})
+		w.bases = append(w.bases, workBase{*c, content, size, func() { regular.Discard(content) }})
 	}
 	if len(w.bases) == 0 {
 		return &wholeError{NoBase, errNoBase}
 	}
 	return nil
+}
+
+func (m *maker) maxBases() int {
+	if m.Effort == delta.Max {
+		return maxBasesMax
+	}
+	return maxBasesAuto
 }
 
 // detect finds the recipe of the blob.
@@ -212,9 +229,6 @@ func (w *work) detect(ctx context.Context) error {
 		return &wholeError{NotReproducible, fmt.Errorf("the site does not reproduce %s", recipe.Requires())}
 	}
 	w.recipe, w.detected = recipe, report.Busy
-	if w.Effort == delta.Auto && w.detected > w.allowed(w.change.Blob.Size) {
-		return &wholeError{TooCostly, fmt.Errorf("finding out how it was compressed cost %s", w.detected)}
-	}
 	return nil
 }
 
@@ -224,13 +238,13 @@ func (m *maker) reproduced(requires string) bool {
 }
 
 // encode writes the delta.
-func (w *work) encode(ctx context.Context) error {
+func (w *work) encode(ctx context.Context, budget func(time.Duration, int64, int64) bool) (delta.Stats, error) {
 	raw, err := w.recipe.MarshalBinary()
 	if err != nil {
-		return err
+		return delta.Stats{}, err
 	}
 	if w.delta, err = w.temporary(); err != nil {
-		return err
+		return delta.Stats{}, err
 	}
 	var bases []delta.Base
 	for _, b := range w.bases {
@@ -240,16 +254,21 @@ func (w *work) encode(ctx context.Context) error {
 	target := delta.Target{Digest: blob.Digest, Size: blob.Size, Content: w.content, ContentSize: w.size, Recipe: raw}
 	w.encoding.Lock()
 	defer w.encoding.Unlock()
-	stats, err := delta.Encode(ctx, w.delta, target, bases, delta.Options{Effort: w.Effort, Budget: w.budget, Temp: w.Temp, Compressors: w.reproduced})
+	o := delta.Options{Effort: w.Effort, Version: w.version(), Budget: budget, Temp: w.Temp, Compressors: w.reproduced}
+	stats, err := delta.Encode(ctx, w.delta, target, bases, o)
 	w.requires = stats.Requires
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return stats, context.Cause(ctx)
 	case errors.Is(err, delta.ErrTooCostly):
-		return &wholeError{TooCostly, err}
-	case err != nil:
-		return err
+		return stats, &wholeError{TooCostly, err}
 	}
+	return stats, err
+}
+
+// worthIt returns an error if the delta of something at the site costs too much for what it saves.
+func (w *work) worthIt(stats delta.Stats) error {
+	blob := w.change.Blob
 	saved := blob.Size - stats.Size
 	if saved <= 0 || w.Effort == delta.Auto && float64(saved) < leastSaving*float64(blob.Size) {
 		return &wholeError{SavesLittle, fmt.Errorf("the delta has %d bytes, and the blob %d", stats.Size, blob.Size)}
@@ -309,10 +328,14 @@ func (w *work) prove(ctx context.Context) (*entry, error) {
 		return nil, &wholeError{NotProven, err}
 	}
 	e := &entry{
-		Blob: w.change.Blob.Digest, BlobSize: w.change.Blob.Size, Digest: digest.NewDigest(digest.SHA256, own), Requires: append(w.requires, w.recipe.Requires()), size: size,
-	}
-	for _, b := range w.bases {
-		e.Bases = append(e.Bases, b.DeltaBase)
+		Blob: w.change.Blob.Digest, BlobSize: w.change.Blob.Size, Digest: digest.NewDigest(digest.SHA256, own), Requires: append(w.requires, w.recipe.Requires()), size: size, format: w.format(), Bases: w.deltaBases(),
 	}
 	return e, nil
+}
+
+func (w *work) deltaBases() (all []archive.DeltaBase) {
+	for _, b := range w.bases {
+		all = append(all, b.DeltaBase)
+	}
+	return all
 }

@@ -1,0 +1,421 @@
+package deltamaker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/delta"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
+)
+
+// Compact is how blobs of the same archive are compared.
+type Compact struct {
+	// DiskSpeed is how fast the archive can be written, in bytes per second. With delta.Auto, comparing ends when it took longer than
+	// writing what it saved would take. 0 is DefaultDiskSpeed.
+	DiskSpeed int64
+	// Dependents is how many blobs may need the same one, directly or not: so many are lost with it. 0 is DefaultDependents.
+	Dependents int
+}
+
+const (
+	// DefaultDiskSpeed is about the speed of a USB stick, in bytes per second.
+	DefaultDiskSpeed = 30e6
+	// DefaultDependents is how many blobs may need the same one.
+	DefaultDependents = 64
+
+	// maxDepth is how many deltas of one archive may be based on each other, as package archive accepts it.
+	maxDepth = 8
+	// leastPacked is how much carrying a blob compactly has to save of it.
+	leastPacked = 0.05
+	// leastCovered is how much of a blob another one has to cover to be its base.
+	leastCovered = 0.03
+	// freeTime is how long comparing may take whatever it saves.
+	freeTime = 10 * time.Second
+)
+
+// MostTime returns how long comparing blobs of a size may take at most, with delta.Auto.
+func (c *Compact) MostTime(size int64) time.Duration {
+	return freeTime + time.Duration(float64(size)/float64(c.diskSpeed())*float64(time.Second))
+}
+
+func (c *Compact) diskSpeed() int64 {
+	if c.DiskSpeed > 0 {
+		return c.DiskSpeed
+	}
+	return DefaultDiskSpeed
+}
+
+func (c *Compact) dependents() int {
+	if c.Dependents > 0 {
+		return c.Dependents
+	}
+	return DefaultDependents
+}
+
+// A compactor deals with blobs in their order, so that each can be based on those before it, and the same blobs give the same deltas. One goroutine reads
+// the next blob and finds out how it was compressed, another one encodes, and others prove.
+type compactor struct {
+	*maker
+	earlier  []*member
+	contents contents
+
+	mu    sync.Mutex    // guards the fields below
+	busy  time.Duration // of encoding, with reading bases again; waiting for the next blob does not count
+	saved int64
+}
+
+// A member is a blob of the archive that others may be based on.
+type member struct {
+	Candidate
+	sketch     *sketch
+	base       *member // in the same archive, or nil
+	depth      int     // deltas that it needs one after another, its own included
+	dependents int     // blobs that need it
+}
+
+// A prepared blob is one that was read, or that an earlier run knew.
+type prepared struct {
+	change *Change
+	sketch *sketch
+	work   *work // nil if it was not read
+	// similar are blobs of the site that share files with it, if it was read.
+	similar []Candidate
+	err     error
+}
+
+// An outcome is the delta of a blob, or why there is none.
+type outcome struct {
+	made *entry
+	err  error
+}
+
+// compact makes the deltas in the order of the blobs.
+func (m *maker) compact(ctx context.Context, changes []Change) error {
+	c := &compactor{maker: m, contents: contents{all: map[digest.Digest]*kept{}, room: m.room}}
+	defer c.contents.close()
+	outcomes := make([]outcome, len(changes))
+	ahead := make(chan *prepared)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(2 + runtime.GOMAXPROCS(0))
+	g.Go(func() error {
+		defer close(ahead)
+		for i := range changes {
+			p := c.prepare(ctx, &changes[i])
+			select {
+			case ahead <- p:
+			case <-ctx.Done():
+				p.work.close()
+				return context.Cause(ctx)
+			}
+		}
+		return nil
+	})
+	g.Go(func() error {
+		for i := range changes {
+			p, ok := <-ahead
+			if !ok {
+				return nil // it ended with an error
+			}
+			made, w, err := c.next(ctx, p)
+			if w == nil {
+				outcomes[i] = outcome{made, err}
+				if err := c.ended(ctx, p.change, err); err != nil {
+					return err
+				}
+				continue
+			}
+			g.Go(func() error {
+				defer w.close()
+				made, err := w.prove(ctx)
+				if err == nil {
+					err = m.keep(w.key, made, w)
+				}
+				outcomes[i] = outcome{made, err}
+				return c.ended(ctx, p.change, err)
+			})
+		}
+		return nil
+	})
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for i := range changes {
+		if err := m.record(&changes[i], outcomes[i].made, outcomes[i].err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ended reports progress. An error that is not about a single blob ends all.
+func (c *compactor) ended(ctx context.Context, change *Change, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil && !errors.As(err, new(*wholeError)) {
+		return c.record(change, nil, err)
+	}
+	c.progress(change.Blob.Size)
+	return nil
+}
+
+// late reports whether comparing took longer than it may.
+func (c *compactor) late() bool {
+	if c.Effort == delta.Max {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.busy > c.Compact.MostTime(c.saved)
+}
+
+var errLate = &wholeError{OutOfTime, errors.New("comparing took longer than writing what it saved would")}
+
+// prepare reads a blob, unless an earlier run knew it.
+func (c *compactor) prepare(ctx context.Context, change *Change) *prepared {
+	p := &prepared{change: change}
+	if c.late() {
+		p.err = errLate
+	} else if p.sketch = c.sketchOf(change.Blob.Digest); p.sketch == nil {
+		p.err = c.read(ctx, p)
+	}
+	return p
+}
+
+// read downloads a blob and examines its content. If its compression cannot be reproduced, others can still be based on it.
+func (c *compactor) read(ctx context.Context, p *prepared) (err error) {
+	blob := p.change.Blob.Digest
+	if p.work, err = c.open(ctx, p.change); err != nil {
+		return err
+	}
+	members, err := delta.Index(p.work.content, p.work.size) //nolint:contextcheck // it reads a file of this machine
+	if err != nil {
+		return err
+	}
+	files := fileHashes(members)
+	p.similar = c.similar.find(p.change, files)
+	if err := c.similar.remember(blob, members); err != nil {
+		return err
+	}
+	if p.sketch == nil {
+		if p.sketch, err = newSketch(ctx, p.work.content, p.work.size); err != nil {
+			return err
+		}
+		if err := c.keepSketch(blob, p.sketch); err != nil {
+			return err
+		}
+	}
+	return p.work.detect(ctx)
+}
+
+// next encodes a blob. It returns what is known of an earlier run, or the work that is to be proven.
+func (c *compactor) next(ctx context.Context, p *prepared) (*entry, *work, error) {
+	began := time.Now()
+	made, w, err := c.encodeNext(ctx, p)
+	c.mu.Lock()
+	c.busy += time.Since(began)
+	c.mu.Unlock()
+	if w == nil {
+		c.finish(p, err)
+	}
+	return made, w, err
+}
+
+// finish ends the use of a blob that is carried whole, or whose delta was in the cache.
+func (c *compactor) finish(p *prepared, err error) {
+	if p.work == nil {
+		return
+	}
+	if errors.As(err, new(*wholeError)) {
+		c.keepBlob(p.work)
+	}
+	p.work.close()
+}
+
+// encodeNext is next without the time.
+func (c *compactor) encodeNext(ctx context.Context, p *prepared) (*entry, *work, error) {
+	if p.sketch == nil {
+		return nil, nil, p.err
+	}
+	base := c.choose(p)
+	change := *p.change
+	if base != nil {
+		change.Candidates = append([]Candidate{base.Candidate}, change.Candidates...)
+	}
+	key := c.key(&change) //nolint:contextcheck // the sample of the codec is small, and made once for all blobs
+	if made, err := c.cached(key, &change); made != nil || err != nil {
+		c.join(p, base, made)
+		return made, nil, err
+	}
+	if p.work == nil && p.err == nil {
+		if c.late() {
+			p.err = errLate
+		} else {
+			p.err = c.read(ctx, p)
+		}
+	}
+	if p.err == nil {
+		p.work.key, p.work.change = key, &change
+		p.err = c.encodeAlone(ctx, p, base)
+	}
+	if p.err != nil {
+		var whole *wholeError
+		if !errors.As(p.err, &whole) {
+			return nil, nil, p.err
+		}
+		c.join(p, nil, nil)
+		if whole.reason == SavesLittle || whole.reason == NotReproducible {
+			return nil, nil, errors.Join(p.err, c.keepReason(key, whole.reason, p.compared()))
+		}
+		return nil, nil, p.err
+	}
+	return nil, p.work, nil
+}
+
+func (p *prepared) compared() []digest.Digest {
+	var all []digest.Digest
+	for i := range p.similar {
+		all = append(all, p.similar[i].Digest)
+	}
+	return all
+}
+
+// encodeAlone encodes a blob that was read.
+func (c *compactor) encodeAlone(ctx context.Context, p *prepared, base *member) error {
+	w := p.work
+	if err := c.openAll(ctx, p, base); err != nil {
+		return err
+	}
+	stats, err := w.encode(ctx, func(time.Duration, int64, int64) bool { return !c.late() })
+	if whole := new(wholeError); errors.As(err, &whole) && whole.reason == TooCostly {
+		return errLate
+	}
+	if err != nil {
+		return err
+	}
+	saved := w.change.Blob.Size - stats.Size
+	if float64(saved) < leastPacked*float64(w.change.Blob.Size) {
+		return &wholeError{SavesLittle, fmt.Errorf("it would have %d bytes, and the blob has %d", stats.Size, w.change.Blob.Size)}
+	}
+	c.mu.Lock()
+	c.saved += saved
+	c.mu.Unlock()
+	c.join(p, base, &entry{Bases: w.deltaBases()})
+	return nil
+}
+
+// openAll opens the contents of the bases: one blob of the same archive, and blobs of the site if that one does not cover most of it.
+func (c *compactor) openAll(ctx context.Context, p *prepared, base *member) error {
+	w := p.work
+	var all []Candidate
+	if base != nil {
+		all = append(all, base.Candidate)
+	}
+	if base == nil || p.sketch.covered(base.sketch) < 0.5 {
+		all = append(all, p.change.Candidates...)
+		all = append(all, p.similar...)
+	}
+	for i := range all {
+		if len(w.bases) == c.maxBases() {
+			break
+		}
+		k, err := c.content(ctx, &all[i])
+		if errors.As(err, new(*wholeError)) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		w.bases = append(w.bases, workBase{all[i], k.file, k.size, func() { c.contents.release(all[i].Digest, k) }})
+	}
+	return nil
+}
+
+// content returns the uncompressed content of a blob, which is read again if it was not kept.
+func (c *compactor) content(ctx context.Context, from *Candidate) (*kept, error) {
+	if k := c.contents.take(from.Digest); k != nil {
+		return k, nil
+	}
+	blob, err := c.download(ctx, from.Source, from.Descriptor())
+	if err != nil {
+		return nil, err
+	}
+	defer regular.Discard(blob)
+	content, size, err := c.uncompressed(blob, from.Size)
+	if err != nil {
+		return nil, err
+	}
+	return c.contents.add(from.Digest, content, size), nil
+}
+
+// choose returns the earlier blob that covers the most of a blob, the latest of several. It is nil if none covers enough.
+func (c *compactor) choose(p *prepared) *member {
+	var best *member
+	most := leastCovered
+	for _, m := range c.earlier {
+		if m.depth >= maxDepth || !m.mayHaveMore(c.Compact.dependents()) {
+			continue
+		}
+		if covered := p.sketch.covered(m.sketch); covered >= most {
+			best, most = m, covered
+		}
+	}
+	return best
+}
+
+// mayHaveMore reports whether another blob may need m, and so what m needs.
+func (m *member) mayHaveMore(dependents int) bool {
+	for ; m != nil; m = m.base {
+		if m.dependents >= dependents {
+			return false
+		}
+	}
+	return true
+}
+
+// join lets later blobs be based on a blob. made is its delta, nil if it is carried whole.
+func (c *compactor) join(p *prepared, base *member, made *entry) {
+	m := &member{sketch: p.sketch, Candidate: Candidate{
+		DeltaBase: archive.DeltaBase{Digest: p.change.Blob.Digest, Size: p.change.Blob.Size, Repository: p.change.Repository}, Source: p.change.Source,
+	}}
+	if made != nil {
+		m.depth = 1
+		if base != nil && slices.ContainsFunc(made.Bases, func(b archive.DeltaBase) bool { return b.Digest == base.Digest }) {
+			m.base, m.depth = base, base.depth+1
+			for a := base; a != nil; a = a.base {
+				a.dependents++
+			}
+		}
+	}
+	if c.earlier = append(c.earlier, m); len(c.earlier) > maxSketches {
+		c.earlier = c.earlier[1:]
+	}
+	if p.work != nil && p.work.content != nil {
+		k := c.contents.add(m.Digest, p.work.content, p.work.size)
+		p.work.content = nil
+		c.contents.release(m.Digest, k)
+	}
+}
+
+// room returns how many bytes of contents may be kept: a ninth of the space, as for blobs.
+func (m *maker) room(kept int64) int64 {
+	free, err := m.free(cmp.Or(m.Temp, os.TempDir()))
+	if err != nil {
+		return 0
+	}
+	return min((free+kept)/9, mostKept)
+}
+
+// mostKept is how many bytes of uncompressed contents are kept.
+const mostKept = 8 << 30
