@@ -61,6 +61,8 @@ func completeFlags(c *cobra.Command) {
 		"volume-size":          {"cd", "fat32", "dvd", "dvd-dl", "bd", "bd-dl"},
 		"redundancy":           {"5%", "10%", "20%"},
 		"delta":                mirroring.Deltas(),
+		"compact":              mirroring.Deltas(),
+		"disk-speed":           {"10MB", "30MB", "100MB"},
 		"delta-time":           {"500ms", "1s", "5s"},
 		"log-level":            {"error", "warn", "info", "debug", "trace"},
 		"log-format":           {outputText, outputJSON},

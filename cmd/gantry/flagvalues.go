@@ -179,6 +179,7 @@ var emptyHints = map[string]string{ //nolint:gosec // no credentials: names of f
 	policyFlag: "name a file, or leave it out", registriesDFlag: "name a file, or leave it out", cosignFlag: "name a file, or leave it out",
 	signKeyFlag: "name the file, or leave it out", allowedSignersFlag: "name the file, or leave it out", htpasswdFlag: "name the file, or leave it out",
 	signerFlag: "name a signer, or leave it out", "delta": "use " + strings.Join(mirroring.Deltas(), ", "),
+	"compact": "use " + strings.Join(mirroring.Deltas(), ", "),
 }
 
 // checkSingle returns an error if a flag with one value was given twice, or one that needs a value without it.

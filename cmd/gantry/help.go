@@ -24,7 +24,7 @@ var flagGroups = []flagGroup{
 	{"Source", []string{"src-authfile", "src-cert-dir", "src-tls-verify", "src-plain-http"}},
 	{"Destination", []string{"dest-authfile", "dest-cert-dir", "dest-tls-verify", "dest-plain-http", "create-repositories", "registry-kind", "registry-token-file", "max-nested-paths", "mirror-source-policy", "prune", "tag-untagged", "resources-only", "layout", "icsp", "resource-name", "rename-catalogs"}},
 	{"Several hosts", []string{"shard", "finish", kubernetesJobFlag, kubernetesImageFlag, kubernetesClaimFlag}},
-	{"Archive", []string{"write-receipt", "redundancy", "strict-archive", "delta", "delta-time", "with-gantry", "repair", "encrypt-to"}},
+	{"Archive", []string{"write-receipt", "redundancy", "strict-archive", "delta", "delta-time", "compact", "disk-speed", "compact-dependents", "with-gantry", "repair", "encrypt-to"}},
 	{"Trust", []string{
 		signKeyFlag, "sign-passphrase-file", verifyKeyFlag, allowedSignersFlag, signerFlag, requireSignatureFlag, "require-signed-plan", identityFlag, identityPassphraseFlag,
 		"release-key", "ignore-release-signature", "remove-signatures", "authfile", "cert-dir",

@@ -27,6 +27,7 @@ type planFlags struct {
 	options    planning.Options
 	sign       signFlags
 	kubernetes kubernetesFlags
+	compact    compactFlags
 	lock       string
 	report     reportFlag
 	exitCode   bool
@@ -65,6 +66,7 @@ plan also where only signed plans are accepted.
 		},
 	}
 	o := &f.options
+	f.compact.addFlags(c.Flags())
 	inputs{&o.Selection, &o.ReleaseTrust, &o.Name, &o.Workspace, &o.RemoveSignatures}.addFlags(c.Flags())
 	f.registryFlags.addFlags(c.Flags())
 	addImageTrust(c.Flags(), &o.ImageTrust)
@@ -88,10 +90,14 @@ plan also where only signed plans are accepted.
 }
 
 func (a *app) plan(ctx context.Context, f *planFlags, destination string) error {
+	if err := f.compact.check(destination); err != nil {
+		return err
+	}
 	if f.exitCode && destination == "" {
 		return usageHint("name a destination", "--exit-code compares the plan with a destination")
 	}
 	o := f.options
+	o.Deltas = f.compact.options.Planned()
 	if o.OnStrand == "" {
 		return usageHint("use "+strings.Join(admission.OnStrands(), ", "), "--on-strand %q", o.OnStrand)
 	}

@@ -43,6 +43,13 @@ func (o *Options) contradictions() []contradiction {
 		{o.DeltaTime != 0, anyOf(!archive, o.Delta == DeltaOff, o.Delta == DeltaMax), env.Inputf("Options.DeltaTime is for file:// destinations with Options.Delta auto")},
 		{o.Delta == DeltaMax, o.Full, env.InputHint("leave out one of them", "Options.Full has no deltas, and Options.Delta max needs them")},
 
+		{o.Compact != "", unknown(o.Compact, Deltas()), env.InputHint("use auto, off or max", "Options.Compact %q", o.Compact)},
+		{o.Compact != "", anyOf(!archive, repair), env.Inputf("Options.Compact is for file:// destinations")},
+		{o.compacts(), anyOf(o.Delta == DeltaMax && o.Compact == DeltaAuto, o.Delta == DeltaAuto && o.Compact == DeltaMax), env.InputHint("leave out Options.Delta", "Options.Delta %s contradicts Options.Compact %s, which says how much is done for all deltas", o.Delta, o.Compact)},
+		{o.DeltaTime != 0, o.compacts(), env.InputHint("leave it out", "Options.DeltaTime has no effect with Options.Compact, which limits the time of all")},
+		{o.DiskSpeed != 0, anyOf(o.DiskSpeed < 0, !o.compacts()), env.Inputf("Options.DiskSpeed is a rate, for Options.Compact auto")},
+		{o.CompactDependents != 0, anyOf(o.CompactDependents < 0, !o.compacts()), env.Inputf("Options.CompactDependents is a number of blobs, for Options.Compact")},
+
 		// What is created in a registry.
 		{o.Layout != "", unknown(o.Layout, workspace.Layouts()), env.InputHint("give "+strings.Join(workspace.Layouts(), " or "), "Options.Layout %q", o.Layout)},
 		{o.TagUntagged, anyOf(!registry, repair, shard), env.Inputf("Options.TagUntagged is for docker:// destinations, and not for Options.Shard")},

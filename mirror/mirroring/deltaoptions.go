@@ -31,24 +31,34 @@ func Deltas() []string { return []string{DeltaAuto, DeltaOff, DeltaMax} }
 
 // deltas returns how the archive carries deltas, nil for none. folder is the one of the workspace.
 func (o *ArchiveOptions) deltas(e *env.Env, folder string) *airgap.DeltaOptions {
-	if o.Delta == DeltaOff {
+	if o.Delta == DeltaOff && !o.compacts() {
 		return nil
 	}
 	dir := filepath.Join(workspace.CacheDir(e, folder), workspace.DeltaCache)
-	opts := &airgap.DeltaOptions{Time: o.DeltaTime, Cache: dir, Temp: dir, Watch: func(total int64) (func(int64), func()) { return watchDeltas(e, total) }, Version: strings.TrimPrefix(e.UserAgent, "gantry/")}
-	if o.Delta == DeltaMax {
+	opts := &airgap.DeltaOptions{Time: o.DeltaTime, Cache: dir, Temp: dir, Watch: func(total int64) (func(n, saved int64), func()) { return watchDeltas(e, total) }, Version: strings.TrimPrefix(e.UserAgent, "gantry/")}
+	if o.Delta == DeltaMax || o.Compact == DeltaMax {
 		opts.Effort = delta.Max
+	}
+	if compact := o.Planned(); compact != nil {
+		opts.OnlyCompact, opts.Compact = o.Delta == DeltaOff, compact.Compact
 	}
 	return opts
 }
 
 // watchDeltas shows how far the deltas are.
-func watchDeltas(e *env.Env, total int64) (done func(n int64), end func()) {
-	var n atomic.Int64
+func watchDeltas(e *env.Env, total int64) (done func(n, saved int64), end func()) {
+	var n, less atomic.Int64
 	end = env.Show(e.Observer, "comparing", func() progress.Reading {
-		return progress.Reading{Total: total, Done: n.Load(), Moved: n.Load()}
+		r := progress.Reading{Total: total, Done: n.Load(), Moved: n.Load()}
+		if saved := less.Load(); saved > 0 {
+			r.Facts = []string{progress.Bytes(saved) + " saved"}
+		}
+		return r
 	})
-	return func(size int64) { n.Add(size) }, end
+	return func(size, saved int64) {
+		n.Add(size)
+		less.Add(saved)
+	}, end
 }
 
 // setArchive sets the archive that was written. The copy found the blobs that are carried as deltas, because they were

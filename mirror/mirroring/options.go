@@ -7,9 +7,13 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/copying"
 	"github.com/gantry-mirror/gantry/mirror/repositories"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/archive/deltamaker"
+	"github.com/gantry-mirror/gantry/pkg/delta"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/remote/limits"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 	"github.com/gantry-mirror/gantry/pkg/window"
 	"github.com/gantry-mirror/gantry/plan/admission"
 	"github.com/gantry-mirror/gantry/plan/cluster"
@@ -144,10 +148,37 @@ type ArchiveOptions struct {
 	// DeltaTime is how much processor time DeltaAuto may spend for each MB that a delta saves. The default is
 	// DefaultDeltaTime.
 	DeltaTime time.Duration
+	CompactOptions
 	// WithGantry is the path of a program, usually this one, that is written beside an archive with its
 	// checksum, for sites that have no Gantry yet.
 	WithGantry string
 }
+
+// CompactOptions say how an archive carries blobs that resemble others of the same archive.
+type CompactOptions struct {
+	// Compact is DeltaOff, which is the default: blobs are carried whole, or as Delta says. With DeltaAuto, they are based on each other
+	// as far as that takes less time than writing what it saves, and with DeltaMax as far as possible. Blobs that resemble
+	// none are compressed better.
+	Compact string
+	// DiskSpeed is how fast the archive can be written, 0 is 30 MB/s. It does not limit DeltaMax.
+	DiskSpeed limits.Rate
+	// CompactDependents is how many blobs may need the same one, and are lost with it; 0 is 64.
+	CompactDependents int
+}
+
+// Planned returns the options for a plan that is compared with an archive, nil if it would not be compact.
+func (o *CompactOptions) Planned() *airgap.DeltaOptions {
+	if !o.compacts() {
+		return nil
+	}
+	opts := &airgap.DeltaOptions{Compact: &deltamaker.Compact{DiskSpeed: int64(o.DiskSpeed), Dependents: o.CompactDependents}}
+	if o.Compact == DeltaMax {
+		opts.Effort = delta.Max
+	}
+	return opts
+}
+
+func (o *CompactOptions) compacts() bool { return o.Compact == DeltaAuto || o.Compact == DeltaMax }
 
 // writesNothing reports whether the destination does not change.
 func (o *Options) writesNothing() bool { return o.DryRun || o.ResourcesOnly }

@@ -41,6 +41,8 @@ type Options struct {
 	Workspace string
 	// Destination, if not empty, is what the plan is compared with.
 	Destination string
+	// Deltas is how an archive would carry blobs; nil is the default of mirroring.Run.
+	Deltas *airgap.DeltaOptions
 	// RemoveSignatures leaves out the signatures and other referrers of images, as mirror.signatures:
 	// remove does.
 	RemoveSignatures bool
@@ -212,7 +214,7 @@ func (o *Options) refuse(replaced []admission.ReplacedCatalog) error {
 func (r *Result) compare(ctx context.Context, s *workspace.Session, t site.Destination, o *Options, accepted *trust.AcceptedImages, selected *selection.Selected) error {
 	p := r.Plan
 	if to, ok := t.(*site.ArchiveDestination); ok {
-		if err := site.PrepareExport(ctx, s.Env, s, to, airgap.ExportOptions{Deltas: &airgap.DeltaOptions{}}, p); err != nil {
+		if err := site.PrepareExport(ctx, s.Env, s, to, airgap.ExportOptions{Deltas: cmp.Or(o.Deltas, &airgap.DeltaOptions{})}, p); err != nil {
 			return err
 		}
 	}

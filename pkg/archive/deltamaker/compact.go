@@ -130,7 +130,7 @@ func (m *maker) compact(ctx context.Context, changes []Change) error {
 			made, w, err := c.next(ctx, p)
 			if w == nil {
 				outcomes[i] = outcome{made, err}
-				if err := c.ended(ctx, p.change, err); err != nil {
+				if err := c.ended(ctx, p.change, made, err); err != nil {
 					return err
 				}
 				continue
@@ -142,7 +142,7 @@ func (m *maker) compact(ctx context.Context, changes []Change) error {
 					err = m.keep(w.key, made, w)
 				}
 				outcomes[i] = outcome{made, err}
-				return c.ended(ctx, p.change, err)
+				return c.ended(ctx, p.change, made, err)
 			})
 		}
 		return nil
@@ -159,14 +159,14 @@ func (m *maker) compact(ctx context.Context, changes []Change) error {
 }
 
 // ended reports progress. An error that is not about a single blob ends all.
-func (c *compactor) ended(ctx context.Context, change *Change, err error) error {
+func (c *compactor) ended(ctx context.Context, change *Change, made *entry, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err != nil && !errors.As(err, new(*wholeError)) {
 		return c.record(change, nil, err)
 	}
-	c.progress(change.Blob.Size)
+	c.progress(change, made)
 	return nil
 }
 

@@ -5,8 +5,39 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
+
+// New returns how many new blobs may be compared with each other.
+func (c *Chooser) New() (all Amount, err error) {
+	seen := map[digest.Digest]bool{}
+	contents, err := c.Plan.Contents()
+	if err != nil {
+		return all, err
+	}
+	for i := range c.Plan.Images {
+		err := contents.Walk(c.Plan.Images[i].Digest, func(*plan.Manifest) error { return nil }, func(b plan.Blob) error {
+			if !seen[b.Digest] && b.Size >= minBlob && c.IsNew(b.Digest) {
+				seen[b.Digest] = true
+				all.add(b.Size)
+			}
+			return nil
+		})
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// NeedsSite reports whether a delta is based on something that the site has, after Changes was called.
+func (c *Chooser) NeedsSite(d archive.CarriedDelta) bool {
+	return slices.ContainsFunc(d.Bases, func(b archive.DeltaBase) bool {
+		_, ok := c.has[b.Digest]
+		return ok
+	})
+}
 
 // Consider returns how many new blobs may be based on something: those for whose repositories the site has other blobs
 // that can be read where they came from. It reads nothing, so it does not know whether the blobs are similar.

@@ -61,8 +61,8 @@ type Options struct {
 	// Cache is the folder for deltas that were made. Temp is the folder for temporary files, "" the one of
 	// the system.
 	Cache, Temp string
-	// Progress, if not nil, is called with the number of bytes of new blobs that were dealt with.
-	Progress func(n int64)
+	// Progress, if not nil, is called with the number of bytes of new blobs that were dealt with, and how many deltas save of them.
+	Progress func(n, saved int64)
 	Log      *slog.Logger
 }
 
@@ -170,7 +170,7 @@ type maker struct {
 // add adds the delta of a blob to the result, or why there is none.
 func (m *maker) add(ctx context.Context, c *Change, made *entry, err error) error {
 	if err == nil || ctx.Err() == nil {
-		m.progress(c.Blob.Size)
+		m.progress(c, made)
 	}
 	return m.record(c, made, err)
 }
@@ -202,10 +202,16 @@ func (m *maker) record(c *Change, made *entry, err error) error {
 	return nil
 }
 
-func (m *maker) progress(n int64) {
-	if m.Progress != nil {
-		m.Progress(n)
+// progress reports that a blob was dealt with. made is nil if it is carried whole.
+func (m *maker) progress(c *Change, made *entry) {
+	if m.Progress == nil {
+		return
 	}
+	saved := int64(0)
+	if made != nil {
+		saved = c.Blob.Size - made.size
+	}
+	m.Progress(c.Blob.Size, saved)
 }
 
 // A wholeError tells why a blob is carried whole.

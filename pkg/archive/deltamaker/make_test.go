@@ -267,7 +267,7 @@ func TestInterrupted(t *testing.T) {
 	now := source.add(layer(t, map[string][]byte{"a": text(1, 100<<10, 2)}))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopped := errors.New("stopped")
-	o := Options{Cache: t.TempDir(), Progress: func(int64) { cancel(stopped) }}
+	o := Options{Cache: t.TempDir(), Progress: func(int64, int64) { cancel(stopped) }}
 	changes := []Change{{Blob: now, Source: "src", Candidates: []Candidate{candidate(old)}}}
 	for range 50 {
 		changes = append(changes, Change{Blob: old, Source: "src", Candidates: []Candidate{candidate(now)}})

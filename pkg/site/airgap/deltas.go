@@ -22,13 +22,16 @@ type DeltaOptions struct {
 	// Time is how much processor time a delta may cost for each MB that it saves; 0 is the default. It does not
 	// limit delta.Max.
 	Time time.Duration
+	// Compact also compares blobs of the archive with each other. Nil does not. OnlyCompact makes no deltas of what the site has.
+	Compact     *deltamaker.Compact
+	OnlyCompact bool
 	// Cache is the folder for deltas that were made, and Temp the one for temporary files.
 	Cache, Temp string
 	// Version is the version of this program.
 	Version string
 	// Watch is called before deltas are made, with the size of the blobs to look at. done is called with the
-	// size of each, and end at the end. Nil reports nothing.
-	Watch func(total int64) (done func(n int64), end func())
+	// size of each, and what its delta saves, and end at the end. Nil reports nothing.
+	Watch func(total int64) (done func(n, saved int64), end func())
 }
 
 // A DeltaResult tells what an archive carries as deltas.
@@ -37,6 +40,8 @@ type DeltaResult struct {
 	Blobs     int   `json:"blobs"`
 	BlobBytes int64 `json:"blobBytes"`
 	Bytes     int64 `json:"bytes"`
+	// Compact reports whether blobs of the archive were compared with each other.
+	Compact bool `json:"compact,omitempty"`
 	// Whole are the blobs that are carried whole although something similar may be at the site, by reason.
 	Whole map[deltamaker.Reason]deltamaker.Amount `json:"whole,omitempty"`
 	// SiteUnknown reports whether no receipt tells what the site reads. It has to read deltas, and to reproduce
@@ -46,18 +51,21 @@ type DeltaResult struct {
 	// reproduces Compressors.
 	Version     string   `json:"version,omitempty"`
 	Compressors []string `json:"compressors,omitempty"`
-	// Refused is why no deltas were made, or "".
+	// Refused is why no deltas were made, or blobs of the archive were not compared with each other; or "".
 	Refused string `json:"refused,omitempty"`
 }
 
 // PlannedDeltas tells what an archive may carry as deltas. How much smaller these are is known only when they are made.
 type PlannedDeltas struct {
-	// Blobs is how many blobs are new at a site that has others of their repositories, and Bytes is their size.
+	// Blobs is how many blobs are new at a site that has others of their repositories, and Bytes is their size. With Compact, they are all new ones.
 	Blobs int   `json:"blobs"`
 	Bytes int64 `json:"bytes"`
-	// SiteUnknown and Refused are those of DeltaResult.
+	// Compact, SiteUnknown and Refused are those of DeltaResult.
+	Compact     bool   `json:"compact,omitempty"`
 	SiteUnknown bool   `json:"siteUnknown,omitempty"`
 	Refused     string `json:"refused,omitempty"`
+	// Seconds is how long comparing may take at most; 0 is any time.
+	Seconds int64 `json:"seconds,omitempty"`
 }
 
 // PlanDeltas returns what the archive of a plan may carry as deltas. It downloads nothing. The result is nil if no
@@ -71,13 +79,22 @@ func (n *Export) PlanDeltas(p *plan.Plan) (*PlannedDeltas, error) {
 	if result == nil || err != nil {
 		return nil, err
 	}
-	d := &PlannedDeltas{SiteUnknown: result.SiteUnknown, Refused: result.Refused}
-	if d.Refused == "" {
-		considered, err := n.chooser(p, e, nil).Consider()
-		if err != nil {
-			return nil, err
-		}
-		d.Blobs, d.Bytes = considered.Blobs, considered.Bytes
+	d := &PlannedDeltas{SiteUnknown: result.SiteUnknown, Refused: result.Refused, Compact: result.Compact}
+	if d.Refused != "" {
+		return d, nil
+	}
+	chooser := n.chooser(p, e, nil)
+	consider := chooser.Consider
+	if d.Compact {
+		consider = chooser.New
+	}
+	considered, err := consider()
+	if err != nil {
+		return nil, err
+	}
+	d.Blobs, d.Bytes = considered.Blobs, considered.Bytes
+	if o := n.opts.Deltas; d.Compact && o.Effort == delta.Auto {
+		d.Seconds = int64(o.Compact.MostTime(d.Bytes).Seconds())
 	}
 	return d, nil
 }
@@ -85,23 +102,32 @@ func (n *Export) PlanDeltas(p *plan.Plan) (*PlannedDeltas, error) {
 // beginDeltas returns whether deltas are made, and what the site reproduces. The result is nil if the archive has none.
 func (n *Export) beginDeltas(e *archiveJob) (*DeltaResult, *state.ArchiveReader, error) {
 	o := n.opts.Deltas
-	if o == nil || e.opts.Base == nil && e.unused == nil {
+	based := e.opts.Base != nil || e.unused != nil
+	if o == nil || o.Compact == nil && !based {
 		return nil, nil, nil
 	}
 	reads, seen, err := n.history.ws.SiteReader(n.history.name)
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &DeltaResult{SiteUnknown: !seen, Version: o.Version}
-	if seen && !archive.ReadsDeltas(reads) {
+	d := &DeltaResult{SiteUnknown: !seen, Version: o.Version, Compact: o.Compact != nil}
+	switch {
+	case !seen:
+	case !archive.ReadsDeltas(reads):
 		d.Refused = "the newest receipt of the site is from a Gantry that does not read deltas"
+	case d.Compact && !archive.ReadsCompact(reads):
+		d.Refused = "the newest receipt of the site is from a Gantry that does not read compact archives; update it, or leave out Options.Compact"
 	}
 	return d, reads, nil
 }
 
 func (n *Export) chooser(p *plan.Plan, e *archiveJob, source image.Reader) *deltamaker.Chooser {
 	isNew := func(d digest.Digest) bool { return e.omitted == nil || !e.omitted.Has(d) }
-	return &deltamaker.Chooser{Plan: p, Site: n.history.base.receipt, Source: source, IsNew: isNew}
+	site := &state.Receipt{}
+	if n.history.base != nil && !n.opts.Deltas.OnlyCompact {
+		site = n.history.base.receipt
+	}
+	return &deltamaker.Chooser{Plan: p, Site: site, Source: source, IsNew: isNew}
 }
 
 // makeDeltas makes the deltas of the archive of a plan.
@@ -119,7 +145,7 @@ func (n *Export) makeDeltas(ctx context.Context, p *plan.Plan, e *archiveJob, so
 	if err != nil {
 		return nil, err
 	}
-	options := deltamaker.Options{Effort: o.Effort, Time: o.Time, Cache: o.Cache, Temp: o.Temp, Lookup: chooser.Lookup, Log: n.opts.Archive.Log}
+	options := deltamaker.Options{Effort: o.Effort, Time: o.Time, Cache: o.Cache, Temp: o.Temp, Compact: o.Compact, Lookup: chooser.Lookup, Log: n.opts.Archive.Log}
 	if reads != nil {
 		options.Compressors = reads.Compressors
 	}
@@ -136,7 +162,7 @@ func (n *Export) makeDeltas(ctx context.Context, p *plan.Plan, e *archiveJob, so
 	if err != nil {
 		return nil, err
 	}
-	if e.opts.Base == nil && len(made.Deltas) > 0 {
+	if e.opts.Base == nil && slices.ContainsFunc(made.Deltas, chooser.NeedsSite) {
 		e.opts.Base = e.unused
 	}
 	n.deltas.Blobs, n.deltas.BlobBytes, n.deltas.Bytes = made.Rebuilt.Blobs, made.Rebuilt.Bytes, made.Carried
