@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"filippo.io/age"
-	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
@@ -461,7 +460,7 @@ func TestEveryBitOfCompactCounts(t *testing.T) {
 			}
 			if a, err := Open(dir); err == nil {
 				for _, e := range s.Entries {
-					if raw, err := readBlob(t, a, e, 0); err == nil && !cmp.Equal(raw, s.bytes[e.Digest]) {
+					if raw, err := readBlob(t, a, e, 0); err == nil && !bytes.Equal(raw, s.bytes[e.Digest]) {
 						t.Errorf("%s: after bit %d, %s has other bytes", name, bit, e.Digest)
 					}
 				}
