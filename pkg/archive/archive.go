@@ -189,13 +189,15 @@ func (a *Archive) Close() error {
 // indexDeltas finds the deltas of all members.
 func (a *Archive) indexDeltas() {
 	a.deltas, a.blobOf, a.failures = map[digest.Digest]deltaAt{}, map[digest.Digest]ocispec.Descriptor{}, map[digest.Digest]*DeltaError{}
-	for _, m := range a.members { // newer sets precede older ones
+	for _, m := range slices.Backward(a.members) { // older sets come first
 		for i := range m.set.Deltas {
 			d := &m.set.Deltas[i]
 			a.blobOf[d.File] = d.Descriptor()
-			if _, ok := a.deltas[d.Digest]; !ok {
-				a.deltas[d.Digest] = deltaAt{d, m.set}
+			at := deltaAt{Delta: d, set: m.set}
+			if older, ok := a.deltas[d.Digest]; ok {
+				at.older = &older
 			}
+			a.deltas[d.Digest] = at
 		}
 	}
 }

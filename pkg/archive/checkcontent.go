@@ -47,31 +47,25 @@ func (a *Archive) available(s *set, e *entry, take func(piece) bool) bool {
 // a blob that needs none.
 func (a *Archive) MissingBases(desc ocispec.Descriptor) []DeltaBase {
 	missing := map[digest.Digest]DeltaBase{}
-	a.addMissingBases(desc, nil, missing, map[digest.Digest]bool{})
+	if at, ok := a.deltaFor(desc); ok {
+		a.addMissingBases(at, missing, map[*Delta]bool{})
+	}
 	return slices.SortedFunc(maps.Values(missing), func(x, y DeltaBase) int { return cmp.Compare(x.Digest, y.Digest) })
 }
 
-// addMissingBases adds the missing bases of one blob. seen are the blobs that were looked at: deltas of strangers may
+// addMissingBases adds the missing bases of one blob. seen are the deltas that were looked at: deltas of strangers may
 // share bases, and these theirs, again and again.
-func (a *Archive) addMissingBases(desc ocispec.Descriptor, before *set, missing map[digest.Digest]DeltaBase, seen map[digest.Digest]bool) {
-	at, ok := a.deltaFor(desc)
-	if !ok {
+func (a *Archive) addMissingBases(at deltaAt, missing map[digest.Digest]DeltaBase, seen map[*Delta]bool) {
+	if seen[at.Delta] {
 		return
 	}
-	if before != nil && at.set.Sequence >= before.Sequence {
-		return // reported when it is read
-	}
-	if seen[desc.Digest] {
-		return
-	}
-	seen[desc.Digest] = true
+	seen[at.Delta] = true
 	for _, b := range at.Bases {
-		base := b.Descriptor()
-		if a.CheckContent(base) != nil {
+		if a.CheckContent(b.Descriptor()) != nil {
 			missing[b.Digest] = b
-			continue
+		} else if of, ok := a.baseDelta(at, b); ok { // a delta of a later set is reported when it is read
+			a.addMissingBases(of, missing, seen)
 		}
-		a.addMissingBases(base, at.set, missing, seen)
 	}
 }
 

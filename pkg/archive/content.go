@@ -133,11 +133,11 @@ func (o *Options) checkDeltas(entries map[digest.Digest]int64, deltas []CarriedD
 	promised := func(blob digest.Digest) bool { return o.Base != nil && o.Base.Promises(blob) }
 	for i := range deltas {
 		d := &deltas[i]
-		if o.Base == nil && d.Format != CompactFormat {
-			return fmt.Errorf("an archive with a delta for %s has to build on another one", d.Digest)
-		}
 		if err := d.check(); err != nil {
 			return err
+		}
+		if o.Base == nil && d.Format != CompactFormat {
+			return fmt.Errorf("an archive with a delta for %s has to build on another one", d.Digest)
 		}
 		if size, ok := entries[d.Digest]; !ok || size != d.Size || o.omits(d.Digest) {
 			return fmt.Errorf("there is a delta for %s of %d bytes, which is not among the content", d.Digest, d.Size)

@@ -34,6 +34,9 @@ type Damage struct {
 	Recoverable bool
 	// Lost are the manifests and blobs that cannot be read because of it, as far as Verify looked.
 	Lost []digest.Digest
+	// Dependents are blobs that their set carries as deltas of Lost, directly or through others: they can be made once
+	// Lost can be read.
+	Dependents []digest.Digest
 }
 
 func (d Damage) String() string {

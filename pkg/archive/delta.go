@@ -91,11 +91,11 @@ func (s *set) checkDeltas() error {
 	var before digest.Digest
 	for i := range s.Deltas {
 		d := &s.Deltas[i]
-		if s.Repairs != nil || len(s.BuildsOn) == 0 && d.Format != CompactFormat {
-			return fmt.Errorf("it has a delta for %.80q and builds on nothing", d.Digest)
-		}
 		if err := d.check(); err != nil {
 			return err
+		}
+		if s.Repairs != nil || len(s.BuildsOn) == 0 && d.Format != CompactFormat {
+			return fmt.Errorf("it has a delta for %s and builds on nothing", d.Digest)
 		}
 		if d.Digest <= before {
 			return fmt.Errorf("deltas: %s does not come after %s", d.Digest, before)

@@ -64,7 +64,7 @@ func (s *deltaLine) write(t *testing.T, change func(o *Options), tamper func(t *
 			Sets: s.sets, Has: func(digest.Digest) bool { return false },
 			HasBlob: func(d digest.Digest) bool { return d == last.Digest },
 		}
-		made := carried(t, s.layers[month], raw, last, s.samples[month-1].bytes[last.Digest])
+		made := carried(t, s.layers[month], raw, based{last, s.samples[month-1].bytes[last.Digest]})
 		if tamper != nil {
 			made = tamper(t, made)
 		}
@@ -79,18 +79,30 @@ func (s *deltaLine) write(t *testing.T, change func(o *Options), tamper func(t *
 	s.samples, s.dirs, s.sets = append(s.samples, now), append(s.dirs, dir), append(s.sets, info.SetRef)
 }
 
-// carried returns the delta of a layer that is based on another one.
-func carried(t *testing.T, blob ocispec.Descriptor, raw []byte, base ocispec.Descriptor, old []byte) CarriedDelta {
+// A based is a blob that a delta is based on.
+type based struct {
+	ocispec.Descriptor
+	raw []byte
+}
+
+// carried returns the delta of a layer that is based on others.
+func carried(t *testing.T, blob ocispec.Descriptor, raw []byte, on ...based) CarriedDelta {
 	t.Helper()
+	d := Delta{Digest: blob.Digest, Size: blob.Size}
+	var bases []delta.Base
+	for _, b := range on {
+		d.Bases = append(d.Bases, DeltaBase{b.Digest, b.Size, "team/app"})
+		bases = append(bases, delta.Base{Digest: b.Digest, Content: bytes.NewReader(b.raw), Size: b.Size})
+	}
 	recipe, _, err := recompress.Detect(t.Context(), bytes.NewReader(raw), blob.Size, recompress.DetectOptions{})
 	fail.On(t, err)
 	text, err := recipe.MarshalBinary()
 	fail.On(t, err)
 	var file bytes.Buffer
 	target := delta.Target{Digest: blob.Digest, Size: blob.Size, Content: bytes.NewReader(raw), ContentSize: blob.Size, Recipe: text}
-	_, err = delta.Encode(t.Context(), &file, target, []delta.Base{{Digest: base.Digest, Content: bytes.NewReader(old), Size: base.Size}}, delta.Options{})
+	_, err = delta.Encode(t.Context(), &file, target, bases, delta.Options{})
 	fail.On(t, err)
-	d := Delta{Digest: blob.Digest, Size: blob.Size, File: digest.FromBytes(file.Bytes()), Bases: []DeltaBase{{base.Digest, base.Size, "team/app"}}}
+	d.File = digest.FromBytes(file.Bytes())
 	return CarriedDelta{Delta: d, FileSize: int64(file.Len()), Open: func(context.Context) (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(file.Bytes())), nil
 	}}
@@ -336,7 +348,7 @@ func TestDeltaOfLater(t *testing.T) {
 	a := mustOpen(t, s.dirs...)
 	at := a.deltas[s.layers[1].Digest]
 	at.Bases[0].Digest, at.Bases[0].Size = at.Digest, at.Size
-	_, err := a.openBase(t.Context(), at.set, at.Bases[0])
+	_, err := a.openBase(t.Context(), at, at.Bases[0])
 	says(t, err, "which is not before 2")
 	if missing := a.MissingBases(s.layers[1]); len(missing) > 0 {
 		t.Errorf("MissingBases = %v", missing)

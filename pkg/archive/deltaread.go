@@ -28,7 +28,8 @@ type BaseReader func(ctx context.Context, base DeltaBase) (io.ReadCloser, error)
 // A deltaAt is a delta of a set.
 type deltaAt struct {
 	*Delta
-	set *set
+	set   *set
+	older *deltaAt // of the same blob, of a set before; nil if there is none
 }
 
 // A DeltaError reports that a blob cannot be made from its delta.
@@ -36,10 +37,12 @@ type DeltaError struct {
 	Dir  string
 	Blob digest.Digest
 	Size int64 // of the blob, in bytes
-	// MissingBase reports whether something that the delta is based on cannot be read. Otherwise the
-	// delta is damaged, or does not give the blob.
+	// MissingBase reports whether a blob of an earlier set or the site, which the delta is based on, cannot be read.
+	// Otherwise the archive is damaged, or the delta does not give the blob.
 	MissingBase bool
 	Err         error
+
+	broken ocispec.Descriptor // what has to be read so that the blob can be made
 }
 
 func (e *DeltaError) Error() string {
@@ -51,6 +54,9 @@ func (e *DeltaError) Unwrap() error { return e.Err }
 // Advice implements advice.Adviser.
 func (e *DeltaError) Advice() (advice.Kind, string) {
 	kind, remedy := advice.Mismatch, "request a repair, which has the blob itself"
+	if !e.MissingBase && e.broken.Digest != e.Blob {
+		return kind, "name all folders of the archive, or request a repair, which has " + string(e.broken.Digest)
+	}
 	if !e.MissingBase {
 		return kind, remedy
 	}
@@ -128,27 +134,7 @@ func (a *Archive) buildBlob(ctx context.Context, at deltaAt, offset int64) (io.R
 	if offset < 0 || offset > at.Size {
 		return nil, fmt.Errorf("reading %s of the archive in %s from byte %d: it has %d", at.Digest, a.dirNames(), offset, at.Size)
 	}
-	var known []ocispec.Descriptor
-	for _, b := range at.Bases {
-		known = append(known, b.Descriptor())
-	}
-	file := locations(a.blobs, at.File)
-	if len(file) == 0 {
-		return nil, a.notFound(at.Descriptor())
-	}
-	body, err := a.builder.Blob(ctx, deltareader.Delta{
-		Blob: at.Descriptor(), Bases: known,
-		Open: func(ctx context.Context) (io.ReadCloser, error) {
-			return a.open(ctx, file, 0, layout.Rest)
-		},
-		OpenBase: func(ctx context.Context, d digest.Digest, again bool) (io.ReadCloser, error) {
-			base := at.Bases[slices.IndexFunc(known, func(b ocispec.Descriptor) bool { return b.Digest == d })]
-			if again {
-				return a.openSiteBase(ctx, base)
-			}
-			return a.openBase(ctx, at.set, base)
-		},
-	})
+	body, err := a.builder.Blob(ctx, a.source(at))
 	if err == nil && offset > 0 {
 		_, err = io.CopyN(io.Discard, body, offset)
 		if err != nil {
@@ -161,11 +147,51 @@ func (a *Archive) buildBlob(ctx context.Context, at deltaAt, offset int64) (io.R
 	return &builtReader{ReadCloser: body, ctx: ctx, archive: a, at: at, left: at.Size - offset}, nil
 }
 
+// source returns what the blob of a delta is made from.
+func (a *Archive) source(at deltaAt) deltareader.Delta {
+	var known []ocispec.Descriptor
+	for _, b := range at.Bases {
+		known = append(known, b.Descriptor())
+	}
+	base := func(d digest.Digest) DeltaBase {
+		return at.Bases[slices.IndexFunc(known, func(b ocispec.Descriptor) bool { return b.Digest == d })]
+	}
+	return deltareader.Delta{
+		Blob: at.Descriptor(), Bases: known,
+		Open: func(ctx context.Context) (io.ReadCloser, error) {
+			return a.open(ctx, locations(a.blobs, at.File), 0, layout.Rest)
+		},
+		OpenBase: func(ctx context.Context, d digest.Digest, again bool) (io.ReadCloser, error) {
+			if again {
+				return a.openSiteBase(ctx, base(d))
+			}
+			return a.openBase(ctx, at, base(d))
+		},
+		BaseDelta: func(d digest.Digest) (deltareader.Delta, bool) {
+			if of, ok := a.baseDelta(at, base(d)); ok {
+				return a.source(of), true
+			}
+			return deltareader.Delta{}, false
+		},
+	}
+}
+
+// baseDelta returns the delta that a base of another is made from: of an earlier set, or, if the other is compact, of
+// the same. So no blob needs itself.
+func (a *Archive) baseDelta(at deltaAt, base DeltaBase) (_ deltaAt, ok bool) {
+	newest, ok := a.deltaFor(base.Descriptor())
+	for of := &newest; ok && of != nil; of = of.older {
+		if of.Size == base.Size && (of.set.Sequence < at.set.Sequence || of.set == at.set && at.Format == CompactFormat) {
+			return *of, true
+		}
+	}
+	return deltaAt{}, false
+}
+
 // deltaError records why a blob cannot be made. The end of the context and a full disk say nothing about the
 // delta.
 func (a *Archive) deltaError(ctx context.Context, at deltaAt, err error) error {
 	var damage *DamageError
-	var missing *deltareader.BaseError
 	var same *DeltaError
 	if ctx.Err() != nil || errors.As(err, &same) && same.Blob == at.Digest {
 		return err
@@ -173,8 +199,9 @@ func (a *Archive) deltaError(ctx context.Context, at deltaAt, err error) error {
 	if space.IsFull(err) {
 		return a.noSpace(ctx, at, err)
 	}
-	e := &DeltaError{Dir: a.dirNames(), Blob: at.Digest, Size: at.Size, MissingBase: errors.As(err, &missing), Err: err}
-	if errors.As(err, &damage) && !e.MissingBase {
+	e := &DeltaError{Dir: a.dirNames(), Blob: at.Digest, Size: at.Size, Err: err}
+	e.broken, e.MissingBase = a.brokenBase(at, err)
+	if e.broken.Digest == at.Digest && !e.MissingBase && errors.As(err, &damage) {
 		e.Err = errors.New(damage.format("its delta is not complete: ", "its delta is damaged in %d places:"))
 	}
 	a.mu.Lock()
@@ -191,18 +218,56 @@ func (a *Archive) built(blob digest.Digest) {
 }
 
 // DeltaFailures returns why blobs could not be made from deltas, as far as they were read, by digest. A blob that
-// was made by a later attempt is not among them.
+// was made by a later attempt is not among them. In place of blobs that are based on a broken one of their own set, that
+// one is listed: with it, the others can be made.
 func (a *Archive) DeltaFailures() []*DeltaError {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.SortedFunc(maps.Values(a.failures), func(x, y *DeltaError) int { return cmp.Compare(x.Blob, y.Blob) })
+	broken := map[digest.Digest]*DeltaError{}
+	for _, f := range a.failures {
+		e := *f
+		e.Blob, e.Size = f.broken.Digest, f.broken.Size
+		broken[e.Blob] = &e
+	}
+	return slices.SortedFunc(maps.Values(broken), func(x, y *DeltaError) int { return cmp.Compare(x.Blob, y.Blob) })
 }
 
-// openBase opens a base of a delta in a set: in an earlier set, or where the BaseReader finds it.
-func (a *Archive) openBase(ctx context.Context, of *set, base DeltaBase) (io.ReadCloser, error) {
+// brokenBase returns the blob that has to be read so that the blob of a delta can be made, after an error: a base that
+// the same set carries, or one that this needs in turn, or the blob itself. elsewhere is true if it needs a blob that the
+// set does not carry.
+func (a *Archive) brokenBase(at deltaAt, err error) (blob ocispec.Descriptor, elsewhere bool) {
+	blob = at.Descriptor()
+	for ok := true; ok; {
+		missing, is := errors.AsType[*deltareader.BaseError](err)
+		if !is {
+			return blob, false
+		}
+		base := at.Bases[slices.IndexFunc(at.Bases, func(b DeltaBase) bool { return b.Digest == missing.Base })]
+		if !a.carries(at.set, base.Digest) {
+			return blob, true
+		}
+		blob, err = base.Descriptor(), missing.Err
+		at, ok = a.baseDelta(at, base)
+	}
+	return blob, false
+}
+
+// carries reports whether a set has a blob, whole or as a delta.
+func (a *Archive) carries(s *set, blob digest.Digest) bool {
+	newest, ok := a.deltas[blob]
+	for at := &newest; ok && at != nil; at = at.older {
+		if at.set == s {
+			return true
+		}
+	}
+	return slices.ContainsFunc(locations(a.blobs, blob), func(l location) bool { return a.members[l.member].set == s })
+}
+
+// openBase opens a base that is not carried as a delta: in the opened sets, or where the BaseReader finds it.
+func (a *Archive) openBase(ctx context.Context, at deltaAt, base DeltaBase) (io.ReadCloser, error) {
 	desc := base.Descriptor()
-	if at, ok := a.deltaFor(desc); ok && at.set.Sequence >= of.Sequence {
-		return nil, fmt.Errorf("it is carried as a delta of sequence %d, which is not before %d", at.set.Sequence, of.Sequence)
+	if later, ok := a.deltaFor(desc); ok {
+		return nil, fmt.Errorf("it is carried as a delta of sequence %d, which is not before %d", later.set.Sequence, at.set.Sequence)
 	}
 	body, err := a.Blob(ctx, "", desc, 0)
 	if err == nil || ctx.Err() != nil {

@@ -40,8 +40,8 @@ type packing struct {
 }
 
 // pack gives every entry its location: first the files, then manifests by digest, then blobs by
-// size, largest first, and digest, each in the first volume with enough space. An entry that is
-// larger than a volume is split. An encrypted set gets a new key unless was, which belongs to the
+// size, largest first, and digest, and then the files of compact deltas as they were given, each in the first volume
+// with enough space. An entry that is larger than a volume is split. An encrypted set gets a new key unless was, which belongs to the
 // same set, has one.
 func (o *Options) pack(c Content, sequence int, parent digest.Digest, was *encryption) (*packing, error) {
 	p := &packing{
@@ -141,6 +141,12 @@ func (p *packing) selectContent(c Content, o *Options) ([]entry, error) {
 	entries := make([]entry, 0, n)
 	carried := byDigest(c.Deltas)
 	p.set.Deltas = sortDeltas(c.Deltas)
+	last := map[digest.Digest]int{} // the files of deltas that come after everything else, by their place
+	for i := range c.Deltas {
+		if c.Deltas[i].Format == CompactFormat {
+			last[c.Deltas[i].File] = i + 1
+		}
+	}
 	for d := range c.entries() {
 		if o.omits(d.Digest) {
 			if o.Base.RepositoryOf == nil {
@@ -162,7 +168,10 @@ func (p *packing) selectContent(c Content, o *Options) ([]entry, error) {
 	slices.SortFunc(p.set.Omitted, func(a, b omitted) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
 	slices.SortFunc(entries, func(a, b entry) int {
 		am, bm := a.MediaType != "", b.MediaType != ""
+		al, bl := last[a.Digest], last[b.Digest]
 		switch {
+		case al != bl:
+			return cmp.Compare(al, bl)
 		case am && bm:
 			return strings.Compare(string(a.Digest), string(b.Digest))
 		case am:
@@ -230,7 +239,7 @@ func (p *packing) buildFiles(c Content, o *Options, entries []entry) ([]entry, e
 		}
 	}
 	if len(p.set.Deltas) > 0 {
-		if err := add(deltasPath, writeBytes([]byte(deltasText)), ""); err != nil {
+		if err := add(deltasPath, writeBytes([]byte(p.set.deltasText())), ""); err != nil {
 			return nil, err
 		}
 	}

@@ -18,10 +18,21 @@ import (
 //go:embed join.sh
 var joinScript string
 
-// deltasText tells those who extract the volumes of an archive with deltas that something is missing.
-//
-//go:embed deltas.txt
-var deltasText string
+// These texts tell those who extract the volumes of an archive with deltas that something is missing.
+var (
+	//go:embed deltas.txt
+	differencesText string
+	//go:embed compact.txt
+	compactText string
+)
+
+// deltasText returns the text about the set. If it builds on others, a complete layout needs these, too.
+func (s *set) deltasText() string {
+	if len(s.BuildsOn) == 0 {
+		return compactText
+	}
+	return differencesText
+}
 
 // sumsLine returns the line of an entry in SHA256SUMS, with the name of the extracted file, with parts
 // joined. It returns "" for what is not listed: labels, SHA256SUMS itself, and content whose sha256

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
 // Size returns how many bytes Verify reads: all volumes of all opened sets.
@@ -144,6 +145,7 @@ func (a *Archive) assess(visits []*fileCheck) []Damage {
 		}
 	}
 	sound := func(p piece) bool { return !bad[position{p.entry, p.file}] }
+	based := sync.OnceValue(a.basedOn)
 	var damage []Damage
 	for _, v := range visits {
 		for _, f := range v.findings {
@@ -164,13 +166,53 @@ func (a *Archive) assess(visits []*fileCheck) []Damage {
 			f.Recoverable = read > 0 && gone == 0
 			slices.Sort(f.Lost)
 			f.Lost = slices.Compact(f.Lost)
+			if len(f.Lost) > 0 {
+				f.Dependents = a.dependents(f.Lost, based(), sound)
+			}
 			damage = append(damage, f.Damage)
 		}
 	}
 	return damage
 }
 
-// Lost returns the manifests and blobs that cannot be read, each once, sorted.
+// basedOn returns the blobs that sets carry as deltas of other blobs in them, by these.
+func (a *Archive) basedOn() map[digest.Digest][]ocispec.Descriptor {
+	all := map[digest.Digest][]ocispec.Descriptor{}
+	for _, at := range a.deltas {
+		if at.Format != CompactFormat {
+			continue
+		}
+		for _, b := range at.Bases {
+			if a.carries(at.set, b.Digest) {
+				all[b.Digest] = append(all[b.Digest], at.Descriptor())
+			}
+		}
+	}
+	return all
+}
+
+// dependents returns the blobs that cannot be made without lost ones, sorted.
+func (a *Archive) dependents(lost []digest.Digest, based map[digest.Digest][]ocispec.Descriptor, sound func(piece) bool) []digest.Digest {
+	all := slices.Clone(lost)
+	known := map[digest.Digest]bool{}
+	for _, d := range lost {
+		known[d] = true
+	}
+	for i := 0; i < len(all); i++ {
+		for _, blob := range based[all[i]] {
+			whole := locations(a.blobs, blob.Digest)
+			if !known[blob.Digest] && (len(whole) == 0 || !covers(a.pieces(whole, sound), blob.Size)) {
+				known[blob.Digest] = true
+				all = append(all, blob.Digest)
+			}
+		}
+	}
+	all = all[len(lost):]
+	slices.Sort(all)
+	return all
+}
+
+// Lost returns the manifests and blobs that cannot be read, each once, sorted, without dependents.
 func (e *DamageError) Lost() []digest.Digest {
 	var lost []digest.Digest
 	for _, d := range e.Damage {

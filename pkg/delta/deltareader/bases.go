@@ -17,8 +17,13 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
-// keptBases is how many bases that no delta uses are kept for the next one.
-const keptBases = 4
+// How many bases that no delta uses are kept for the next one: leastKept, however large they are, and up to mostKept as
+// long as they have at most keptBytes together. Deltas of one archive may be based on each other, and several chains of
+// them are made at once. All are removed if the disk is full.
+const (
+	leastKept, mostKept = 4, 64
+	keptBytes           = 1 << 30
+)
 
 // bases are the contents of base blobs, uncompressed in temporary files.
 type bases struct {
@@ -27,11 +32,15 @@ type bases struct {
 	mu   sync.Mutex
 	all  map[digest.Digest]*base
 	idle []*base // the one that was used last comes last
+	kept int64   // bytes of idle
 }
 
 // An openFunc opens a blob as it is stored. again is true if what it opened first could not be read to its end: it
 // opens another copy then, or returns an error if there is none.
 type openFunc func(ctx context.Context, d digest.Digest, again bool) (io.ReadCloser, error)
+
+// A loadFunc writes the uncompressed content of a blob, which is expected to have size bytes, to a temporary file.
+type loadFunc func(ctx context.Context, d digest.Digest, size int64) (*os.File, int64, error)
 
 // A base is the uncompressed content of a blob.
 type base struct {
@@ -48,16 +57,19 @@ type base struct {
 
 // get returns the content of a base, which has size bytes uncompressed. release has to be called with it. If another
 // call that loads the base ends because of its own context, or of the size that it expects, get loads it again.
-func (b *bases) get(ctx context.Context, d digest.Digest, size int64, open openFunc) (*base, error) {
+func (b *bases) get(ctx context.Context, d digest.Digest, size int64, load loadFunc) (*base, error) {
 	found, known := b.find(d)
-	return b.finish(ctx, found, known, size, open)
+	return b.finish(ctx, found, known, size, load)
 }
 
 // finish loads what find returned, or waits for the call that does.
-func (b *bases) finish(ctx context.Context, found *base, known bool, size int64, open openFunc) (*base, error) {
+func (b *bases) finish(ctx context.Context, found *base, known bool, size int64, load loadFunc) (*base, error) {
 	for {
 		if !known {
-			found.file, found.size, found.err = b.load(ctx, found.digest, size, open)
+			found.file, found.size, found.err = load(ctx, found.digest, size)
+			if errors.Is(found.err, syscall.ENOSPC) && !errors.As(found.err, new(*BaseError)) && ctx.Err() == nil && b.removeIdle() {
+				found.file, found.size, found.err = load(ctx, found.digest, size)
+			}
 			found.expected, found.ended = size, ctx.Err() != nil
 			close(found.ready)
 		}
@@ -96,9 +108,11 @@ func (b *bases) find(d digest.Digest) (found *base, known bool) {
 		found = &base{digest: d, ready: make(chan struct{})}
 		b.all[d] = found
 	}
-	if found.users++; found.users == 1 {
-		b.idle = slices.DeleteFunc(b.idle, func(o *base) bool { return o == found })
+	if i := slices.Index(b.idle, found); i >= 0 {
+		b.idle = slices.Delete(b.idle, i, i+1)
+		b.kept -= found.size
 	}
+	found.users++
 	return found, known
 }
 
@@ -121,25 +135,31 @@ func (b *bases) release(x *base) {
 	if x.users > 0 {
 		return
 	}
-	if b.idle = append(b.idle, x); len(b.idle) > keptBases {
-		b.remove(b.idle[0])
-		b.idle = b.idle[1:]
+	b.idle = append(b.idle, x)
+	b.kept += x.size
+	for len(b.idle) > mostKept || len(b.idle) > leastKept && b.kept > keptBytes {
+		b.removeOldest()
 	}
 }
 
-func (b *bases) remove(x *base) {
+// removeOldest removes the base that was used before all others that no delta uses. b.mu is locked.
+func (b *bases) removeOldest() {
+	x := b.idle[0]
+	b.idle = b.idle[1:]
+	b.kept -= x.size
 	delete(b.all, x.digest)
 	regular.Discard(x.file)
 }
 
-// close removes all files.
-func (b *bases) close() {
+// removeIdle removes all files that no delta uses. It reports whether there were any.
+func (b *bases) removeIdle() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, x := range b.idle {
-		b.remove(x)
+	removed := len(b.idle) > 0
+	for len(b.idle) > 0 {
+		b.removeOldest()
 	}
-	b.idle = nil
+	return removed
 }
 
 // load writes the uncompressed content of a blob to a temporary file. It ends after size bytes.
@@ -149,8 +169,16 @@ func (b *bases) load(ctx context.Context, d digest.Digest, size int64, open open
 		return nil, 0, err
 	}
 	f, n, err := b.store(body, size)
-	if err == nil || ctx.Err() != nil || errors.Is(err, syscall.ENOSPC) {
-		return f, n, err
+	if err == nil {
+		return f, n, nil
+	}
+	return b.again(ctx, d, size, open, err)
+}
+
+// again loads another copy of a blob that could not be loaded, if there is one.
+func (b *bases) again(ctx context.Context, d digest.Digest, size int64, open openFunc, err error) (*os.File, int64, error) {
+	if ctx.Err() != nil || errors.Is(err, syscall.ENOSPC) {
+		return nil, 0, err
 	}
 	if body, other := open(ctx, d, true); other == nil {
 		return b.store(body, size)

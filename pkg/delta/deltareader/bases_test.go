@@ -6,12 +6,20 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"testing"
 
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
+
+// loader returns a function that loads blobs as they are stored.
+func (b *bases) loader(open openFunc) loadFunc {
+	return func(ctx context.Context, d digest.Digest, size int64) (*os.File, int64, error) {
+		return b.load(ctx, d, size, open)
+	}
+}
 
 // TestBaseOfAnother checks that a base is loaded again if the call that loads it is canceled, or expects another size,
 // and that other errors are those of all calls that wait.
@@ -36,14 +44,14 @@ func TestBaseOfAnother(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := &bases{dir: t.TempDir()}
-			defer b.close()
+			defer b.removeIdle()
 			d := digest.FromBytes(raw)
 			loads := 0
 			opened, proceed, first := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			go func() {
-				x, err := b.get(ctx, d, tc.size, func(_ context.Context, _ digest.Digest, again bool) (io.ReadCloser, error) {
+				x, err := b.get(ctx, d, tc.size, b.loader(func(_ context.Context, _ digest.Digest, again bool) (io.ReadCloser, error) {
 					if again {
 						return nil, fs.ErrNotExist // there is no other copy
 					}
@@ -51,7 +59,7 @@ func TestBaseOfAnother(t *testing.T) {
 					close(opened)
 					<-proceed
 					return io.NopCloser(bytes.NewReader(raw)), tc.err
-				})
+				}))
 				if err == nil {
 					b.release(x)
 				}
@@ -70,10 +78,10 @@ func TestBaseOfAnother(t *testing.T) {
 			if (firstErr == nil) != (tc.size == size && tc.err == nil) {
 				t.Errorf("the first call: %v", firstErr)
 			}
-			x, err := b.finish(t.Context(), found, known, size, func(context.Context, digest.Digest, bool) (io.ReadCloser, error) {
+			x, err := b.finish(t.Context(), found, known, size, b.loader(func(context.Context, digest.Digest, bool) (io.ReadCloser, error) {
 				loads++
 				return io.NopCloser(bytes.NewReader(raw)), nil
-			})
+			}))
 			if !errors.Is(err, tc.want) || loads != tc.loads {
 				t.Fatalf("%v after %d loads", err, loads)
 			}

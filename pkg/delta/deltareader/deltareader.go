@@ -1,4 +1,5 @@
-// Package deltareader makes blobs from deltas and from the blobs that these are based on.
+// Package deltareader makes blobs from deltas and from the blobs that these are based on, which may be carried as deltas,
+// too.
 //
 // A Builder reads the header of a delta file, gets the bases, writes their uncompressed content to temporary
 // files, applies the delta, compresses the result as the recipe in the delta says, and compares it with the
@@ -24,6 +25,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/delta"
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
@@ -51,11 +53,14 @@ type Delta struct {
 	// opened for one delta is used for others, too.
 	// If again is true, what was opened first could not be read, and another copy is opened, if there is one.
 	OpenBase func(ctx context.Context, d digest.Digest, again bool) (io.ReadCloser, error)
+	// BaseDelta returns the delta of one of Bases that is carried as one. It may be nil. OpenBase is called for such a
+	// base only if it cannot be made, with again. No blob may need itself.
+	BaseDelta func(d digest.Digest) (of Delta, ok bool)
 }
 
 // Close removes the temporary files. No blob may be in use.
 func (b *Builder) Close() error {
-	b.bases.close()
+	b.bases.removeIdle()
 	return nil
 }
 
@@ -79,32 +84,8 @@ func (b *Builder) Blob(ctx context.Context, d Delta) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	job := &job{builder: b}
-	for _, want := range h.Bases {
-		x, err := b.bases.get(ctx, want.Digest, want.ContentSize, d.OpenBase)
-		if err != nil {
-			job.release()
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			if errors.As(err, new(unfitError)) {
-				return nil, fmt.Errorf("the delta does not fit %s, which it is based on: %w", want.Digest, err)
-			}
-			return nil, &BaseError{want.Digest, err}
-		}
-		job.bases = append(job.bases, x)
-	}
-	// Bases may be made from deltas themselves, so a slot is taken when they are complete.
-	select {
-	case b.slots <- struct{}{}:
-		job.slot = true
-	case <-ctx.Done():
-		job.release()
-		return nil, context.Cause(ctx)
-	}
-	file, err := d.Open(ctx)
+	job, file, err := b.begin(ctx, &d, h)
 	if err != nil {
-		job.release()
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -120,6 +101,82 @@ func (b *Builder) Blob(ctx context.Context, d Delta) (io.ReadCloser, error) {
 		return nil, errors.Join(err, job.Close())
 	}
 	return &made{body, job}, nil
+}
+
+// begin gets the bases of a delta and a slot, and opens the delta file.
+func (b *Builder) begin(ctx context.Context, d *Delta, h *delta.Header) (_ *job, file io.ReadCloser, err error) {
+	job := &job{builder: b}
+	defer func() {
+		if err != nil {
+			job.release()
+		}
+	}()
+	for _, want := range h.Bases {
+		x, err := b.bases.get(ctx, want.Digest, want.ContentSize, func(ctx context.Context, base digest.Digest, size int64) (*os.File, int64, error) {
+			if d.BaseDelta != nil {
+				if of, ok := d.BaseDelta(base); ok {
+					return b.content(ctx, &of, size, d.OpenBase)
+				}
+			}
+			return b.bases.load(ctx, base, size, d.OpenBase)
+		})
+		switch {
+		case err == nil:
+			job.bases = append(job.bases, x)
+		case ctx.Err() != nil:
+			return nil, nil, context.Cause(ctx)
+		case errors.As(err, new(unfitError)):
+			return nil, nil, fmt.Errorf("the delta does not fit %s, which it is based on: %w", want.Digest, err)
+		default:
+			return nil, nil, &BaseError{want.Digest, err}
+		}
+	}
+	// Bases may be made from deltas themselves, so a slot is taken when they are complete.
+	select {
+	case b.slots <- struct{}{}:
+		job.slot = true
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+	file, err = d.Open(ctx)
+	return job, file, err
+}
+
+// content writes the uncompressed content of a delta's blob, which is a base of another, to a temporary file. It is not
+// compressed: the digest of what is made from it shows whether it is right. If it cannot be made, the blob is opened
+// where else there is a copy.
+func (b *Builder) content(ctx context.Context, d *Delta, size int64, open openFunc) (*os.File, int64, error) {
+	f, err := b.decode(ctx, d, size)
+	if err == nil {
+		return f, size, nil
+	}
+	return b.bases.again(ctx, d.Blob.Digest, size, open, err)
+}
+
+// decode writes the uncompressed content of a delta's blob to a temporary file.
+func (b *Builder) decode(ctx context.Context, d *Delta, size int64) (*os.File, error) {
+	h, _, err := d.readHeader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if h.ContentSize != size {
+		return nil, unfitError(fmt.Sprintf("it has %d bytes uncompressed, and the delta needs one with %d", h.ContentSize, size))
+	}
+	job, file, err := b.begin(ctx, d, h)
+	if err != nil {
+		return nil, err
+	}
+	defer job.release()
+	defer file.Close() // only read from
+	f, err := regular.Temporary(b.bases.dir, "gantry-base-*")
+	if err != nil {
+		return nil, explainSpace(err, b.bases.dir)
+	}
+	if err := job.decode(ctx, f, file); err != nil {
+		regular.Discard(f)
+		return nil, explainSpace(err, b.bases.dir)
+	}
+	return f, nil
 }
 
 // made reads a blob. Its end is returned only after the decoder ended without an error, too: a delta that gives the blob and
@@ -204,8 +261,14 @@ func (j *job) write(ctx context.Context, to io.Writer, file io.Reader, recipe *r
 	if err != nil {
 		return err
 	}
-	_, err = delta.Decode(ctx, blob, file, func(i int, _ delta.BaseInfo) (io.ReaderAt, error) { return j.bases[i].file, nil }, delta.DecodeOptions{Temp: j.builder.bases.dir})
+	err = j.decode(ctx, blob, file)
 	return explainSpace(errors.Join(err, blob.Close()), j.builder.bases.dir)
+}
+
+// decode writes the uncompressed content of the blob.
+func (j *job) decode(ctx context.Context, to io.Writer, file io.Reader) error {
+	_, err := delta.Decode(ctx, to, file, func(i int, _ delta.BaseInfo) (io.ReaderAt, error) { return j.bases[i].file, nil }, delta.DecodeOptions{Temp: j.builder.bases.dir})
+	return err
 }
 
 // Read implements io.Reader.

@@ -147,7 +147,7 @@ func (c *Assessment) addDamage(damage []archive.Damage, p *plan.Plan) error {
 	if p != nil {
 		var lost []digest.Digest
 		for _, d := range damage {
-			lost = append(lost, d.Lost...)
+			lost = slices.Concat(lost, d.Lost, d.Dependents)
 		}
 		var err error
 		if holders, err = mirror.ImagesByContent(p, lost); err != nil {
@@ -157,7 +157,7 @@ func (c *Assessment) addDamage(damage []archive.Damage, p *plan.Plan) error {
 	for _, d := range damage {
 		cost := DamageImpact{File: d.File, Entry: d.Entry, Offset: d.Offset, Problem: d.Problem, Recoverable: d.Recoverable, Text: d.String()}
 		var broken []*plan.Image
-		for _, lost := range d.Lost {
+		for _, lost := range slices.Concat(d.Lost, d.Dependents) {
 			broken = append(broken, holders[lost]...)
 		}
 		cost.Breaks = sourcesOf(broken)

@@ -2,6 +2,7 @@ package airgap
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -19,6 +20,11 @@ func missingBases(have *archive.Archive, desc ocispec.Descriptor) error {
 	missing := have.MissingBases(desc)
 	if len(missing) == 0 {
 		return nil
+	}
+	for _, b := range missing {
+		if why := have.CheckContent(b.Descriptor()); !errors.Is(why, fs.ErrNotExist) { // it is in these, and damaged
+			return why
+		}
 	}
 	return fmt.Errorf("%s is carried as a delta of %s, which is in an earlier archive and not in these: %w", desc.Digest, missing[0].Digest, fs.ErrNotExist)
 }
