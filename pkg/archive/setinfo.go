@@ -46,6 +46,9 @@ type SetInfo struct {
 	Volumes                  []VolumeInfo
 }
 
+// Compact reports whether the set carries blobs that are based on others of the same set.
+func (s *SetInfo) Compact() bool { return slices.Contains(s.Features, featureCompact) }
+
 // A VolumeInfo describes a volume.
 type VolumeInfo struct {
 	Name string

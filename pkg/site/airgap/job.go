@@ -47,6 +47,10 @@ func (n *Export) job(p *plan.Plan) (*archiveJob, error) {
 	if l.unidentified { // it is not known which archive would be replaced
 		e.opts.Replace = false
 	}
+	if n.hasCompact(d) {
+		e.upToDate = true
+		return e, nil
+	}
 	if l.base == nil {
 		return e, nil
 	}
@@ -71,6 +75,14 @@ func (n *Export) job(p *plan.Plan) (*archiveJob, error) {
 		e.opts.Base.Index, err = indexDigest(p)
 	}
 	return e, err
+}
+
+// hasCompact reports whether the newest archive in the folder is the compact one of a plan. It stays: how compact one becomes depends on the time
+// that comparing took.
+func (n *Export) hasCompact(plan digest.Digest) bool {
+	l, o := n.history, n.opts
+	return o.Deltas != nil && o.Deltas.Compact != nil && l.folderHas(plan, o.Archive.Encrypt != nil) && l.newest.Compact() &&
+		(o.Archive.VolumeSize == 0 || o.Archive.VolumeSize == l.newest.VolumeSize)
 }
 
 // folderHas reports whether the newest archive in the folder is of a plan, unless the base was

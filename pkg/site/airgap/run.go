@@ -82,7 +82,10 @@ func (n *Export) Run(ctx context.Context, p *plan.Plan, source image.Reader, run
 // signPresent signs the archive of the plan that the folder already has, and writes nothing else.
 func (n *Export) signPresent(ctx context.Context, p *plan.Plan, source image.Reader, run mirror.Options) (*mirror.Report, error) {
 	folder := n.history.newest
-	n.result = &ExportResult{Sequence: folder.Sequence, Set: folder.Set, BuildsOn: folder.BuildsOn[len(folder.BuildsOn)-1].Sequence, AlreadyPresent: true}
+	n.result = &ExportResult{Sequence: folder.Sequence, Set: folder.Set, AlreadyPresent: true}
+	if below := folder.BuildsOn; len(below) > 0 {
+		n.result.BuildsOn = below[len(below)-1].Sequence
+	}
 	if sign := n.opts.Archive.Sign; sign != nil {
 		if err := archive.Sign(ctx, n.opts.Dir, folder.SetRef, sign); err != nil {
 			return &mirror.Report{}, err
