@@ -150,6 +150,13 @@ delta-corpus: ## build layers of real programs and measure deltas between them; 
 	-$(BIN)/deltacorpus build -dir $(DELTA_CORPUS)
 	$(BIN)/deltacorpus measure -dir $(DELTA_CORPUS) -json $(BIN)/deltas.json -o $(BIN)/deltas.md
 
+.PHONY: compact-corpus
+compact-corpus: build ## build images of real programs and measure archives of them with each mode of --compact; needs 13 GB in DELTA_CORPUS=DIR and hours
+	cd .ci/tools/deltacorpus && $(PLAIN) $(GO) build -o $(CURDIR)/$(BIN)/deltacorpus .
+	mkdir -p $(DELTA_CORPUS)
+	-$(BIN)/deltacorpus build -compact -dir $(DELTA_CORPUS)
+	$(BIN)/deltacorpus compact -dir $(DELTA_CORPUS) -gantry $(BIN)/gantry -zstd >$(BIN)/compact.md
+
 .PHONY: bench-go
 bench-go: ## run the Go benchmarks of single functions
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -16,6 +18,7 @@ import (
 func runBuild(ctx context.Context, args []string, stderr io.Writer) error {
 	flags := newFlags("build", stderr)
 	record := flags.String("record", "", "write the list to `file`, with the SHA-256 of downloads that it does not have yet")
+	images := flags.Bool("compact", false, "build the images for deltacorpus compact instead of the pairs")
 	wanted, err := flags.parse(args)
 	if err != nil {
 		return err
@@ -32,7 +35,7 @@ func runBuild(ctx context.Context, args []string, stderr io.Writer) error {
 	}
 	var problems []error
 	for i, s := range list {
-		if !wanted(s.Name, s.Kind) {
+		if s.Compact != *images || !wanted(s.Name, s.Kind) {
 			continue
 		}
 		layers, err := b.series(ctx, &list[i])
@@ -117,10 +120,8 @@ func (b *builder) series(ctx context.Context, s *series) ([]layer, error) {
 	for i, v := range s.Versions {
 		// Images are built a month apart.
 		built := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC).AddDate(0, i, 0)
-		if v.SHA256 == nil {
-			s.Versions[i].SHA256 = map[string]string{}
-		}
-		l, err := b.layer(ctx, *s, s.Versions[i], built, i > measured)
+		r := s.release(i)
+		l, err := b.layer(ctx, *s, r, built, i > measured)
 		if err != nil {
 			if ctx.Err() != nil {
 				return layers, err
@@ -129,6 +130,7 @@ func (b *builder) series(ctx context.Context, s *series) ([]layer, error) {
 			previous = ""
 			continue
 		}
+		s.record(i, r.SHA256)
 		if i > measured {
 			l.Base = previous
 		}
@@ -142,12 +144,13 @@ func (b *builder) series(ctx context.Context, s *series) ([]layer, error) {
 // the first one.
 func (b *builder) layer(ctx context.Context, s series, v release, built time.Time, target bool) (layer, error) {
 	name := fileName(s.Name + "@" + v.Version)
-	l := layer{Series: s.Name, Kind: s.Kind, Version: v.Version, Tar: "tars/" + name + ".tar"}
+	l := layer{Series: s.Name, Kind: s.Kind, Version: v.Version, Compact: s.Compact, Tar: "tars/" + name + ".tar"}
 	began := time.Now()
 	if _, err := os.Stat(filepath.Join(b.dir, l.Tar)); err != nil || b.record {
 		var files []string
-		for _, p := range s.Packages {
-			file, err := b.downloads.get(ctx, s, p, v.Version)
+		packages := slices.Sorted(maps.Keys(v.Packages))
+		for _, p := range packages {
+			file, err := b.downloads.get(ctx, s, p, v.Packages[p])
 			if err != nil {
 				return l, err
 			}
@@ -158,6 +161,7 @@ func (b *builder) layer(ctx context.Context, s series, v release, built time.Tim
 			v.SHA256[p] = sum
 			files = append(files, file)
 		}
+		s.Packages = packages
 		if err := b.pack(ctx, l.Tar, s, v.Version, files, built); err != nil {
 			return l, err
 		}

@@ -37,6 +37,9 @@ func (s series) content(ctx context.Context, version string, files []string, bui
 			entries, err = debianContent(ctx, file)
 		case "npm":
 			entries, err = npmContent(file, s.Packages[i], built)
+			if s.File != "" && err == nil {
+				entries, err = s.only(entries, path.Join("app/node_modules", s.Packages[i], s.File))
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -56,6 +59,17 @@ func debianContent(ctx context.Context, file string) ([]entry, error) {
 		return nil, err
 	}
 	return readTar(bytes.NewReader(b), func(h *tar.Header) { h.Name = path.Clean(h.Name) })
+}
+
+// only returns the program that a package ships, where an image has it.
+func (s series) only(entries []entry, name string) ([]entry, error) {
+	for _, e := range entries {
+		if e.header.Name == name {
+			e.header.Name, e.header.Mode = "usr/local/bin/"+s.Name, 0o755
+			return []entry{e}, nil
+		}
+	}
+	return nil, fmt.Errorf("the package does not have %s", name)
 }
 
 // npmContent returns the files of a package where npm installs them. Npm gives every file the same

@@ -23,6 +23,7 @@ type layer struct {
 	Kind    string `json:"kind"`
 	Version string `json:"version"`
 	Base    string `json:"base,omitempty"` // the older version that this one is measured against
+	Compact bool   `json:"compact,omitempty"`
 	Tar     string `json:"tar"`
 	Size    int64  `json:"size"`   // of the tar archive
 	SHA256  string `json:"sha256"` // of the tar archive

@@ -6,21 +6,27 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
 //go:embed list.json
 var listJSON []byte
 
-// The kinds of content, by the language that most of it is written in.
-var kinds = []string{"Go", "C/C++", "Python", "Java", "JavaScript"}
+// The kinds of content: of pairs, by the language that most of it is written in, and of images for
+// compact.
+var (
+	kinds      = []string{"Go", "C/C++", "Python", "Java", "JavaScript"}
+	imageKinds = []string{"Go", "Debian", "node_modules", "Java", "Python", "Symbols"}
+)
 
 // A series is a program with several versions, from old to new. Two neighbors are a pair.
 type series struct {
-	Name     string   `json:"name"`
-	Kind     string   `json:"kind"`
-	Source   string   `json:"source"`   // go, debian or npm
-	Packages []string `json:"packages"` // Go: one module. Their content becomes one layer.
+	Name   string `json:"name"`
+	Kind   string `json:"kind"`
+	Source string `json:"source"` // go, debian or npm
+	// Go: one module. Their content becomes one layer. Empty if the versions name their packages.
+	Packages []string `json:"packages,omitempty"`
 	// For Go: the main package, or the function that makes a command (github.com/spf13/cobra), if the
 	// main package cannot be built outside of its repository.
 	Main string `json:"main,omitempty"`
@@ -29,6 +35,8 @@ type series struct {
 	// Whether a Go program is built without symbols and debugging information.
 	Strip    bool      `json:"strip,omitempty"`
 	Bytecode bool      `json:"bytecode,omitempty"` // compile Python, as RPM packages have it
+	File     string    `json:"file,omitempty"`     // of npm: the layer has only this file of the package, a program
+	Compact  bool      `json:"compact,omitempty"`  // images for compact; their pairs are not measured
 	Suites   []string  `json:"suites,omitempty"`   // of Debian
 	Pairs    int       `json:"pairs,omitempty"`    // if not 0, only so many pairs, the newest, are measured
 	Versions []release `json:"versions"`
@@ -36,8 +44,10 @@ type series struct {
 
 // A release is a version of a series.
 type release struct {
-	Version string            `json:"version"`
-	SHA256  map[string]string `json:"sha256"` // by package: of the file that was downloaded
+	Version string `json:"version"`
+	// By package: its version. The packages of older releases that are not named stay as they are.
+	Packages map[string]string `json:"packages,omitempty"`
+	SHA256   map[string]string `json:"sha256"` // by package: of the file that was downloaded
 }
 
 func readList(b []byte) ([]series, error) {
@@ -64,12 +74,12 @@ func (s series) check() error {
 	switch {
 	case s.Name == "":
 		return errors.New("a series has no name")
-	case !slices.Contains(kinds, s.Kind):
+	case !s.Compact && !slices.Contains(kinds, s.Kind), s.Compact && !slices.Contains(imageKinds, s.Kind):
 		return fmt.Errorf("unknown kind %q", s.Kind)
-	case len(s.Packages) == 0:
-		return errors.New("it has no package")
 	case len(s.Versions) < 2:
 		return errors.New("it needs at least two versions")
+	case (len(s.Packages) == 0) == (len(s.Versions[0].Packages) == 0):
+		return errors.New("either the series or its first version has packages")
 	case s.Pairs < 0 || s.Pairs >= len(s.Versions):
 		return fmt.Errorf("it has no %d pairs", s.Pairs)
 	}
@@ -92,8 +102,41 @@ func (s series) check() error {
 // measured returns the versions; each is measured against the one before it, from old to
 // new; the first is only a base.
 func (s series) measured() []release {
-	if s.Pairs == 0 {
+	switch {
+	case s.Compact:
+		return nil
+	case s.Pairs == 0:
 		return s.Versions
 	}
 	return s.Versions[len(s.Versions)-s.Pairs-1:]
+}
+
+// release returns a release with all of its packages.
+func (s series) release(i int) release {
+	r := release{Version: s.Versions[i].Version, Packages: map[string]string{}, SHA256: map[string]string{}}
+	for _, p := range s.Packages {
+		r.Packages[p] = r.Version
+		r.SHA256[p] = s.Versions[i].SHA256[p]
+	}
+	for _, v := range s.Versions[:i+1] {
+		maps.Copy(r.Packages, v.Packages)
+		for p := range v.Packages {
+			r.SHA256[p] = v.SHA256[p]
+		}
+	}
+	return r
+}
+
+// record adds the SHA-256 of downloads to the releases that name them.
+func (s series) record(i int, sums map[string]string) {
+	for p, sum := range sums {
+		from := i
+		for len(s.Packages) == 0 && s.Versions[from].Packages[p] == "" {
+			from--
+		}
+		if s.Versions[from].SHA256 == nil {
+			s.Versions[from].SHA256 = map[string]string{}
+		}
+		s.Versions[from].SHA256[p] = sum
+	}
 }

@@ -3,6 +3,9 @@
 //
 //	deltacorpus build -dir DIR             download, build, pack and compress the layers
 //	deltacorpus measure -dir DIR [-o FILE] measure every pair of consecutive versions
+//	deltacorpus build -compact -dir DIR    make the images for compact
+//	deltacorpus compact -dir DIR -gantry PROGRAM [-flags FLAGS] [-zstd]
+//	                                       measure archives of images that gantry writes and imports
 //
 // The programs are listed in list.json: Go modules, which the Go tool downloads and builds; Debian
 // packages, which apt-get downloads; npm packages, which npm downloads. The addresses of registries
@@ -18,6 +21,10 @@
 // measure encodes the newer layer of each pair as a delta against the older one, in a process of its
 // own, so that its memory is for one delta, rebuilds the compressed layers from it and compares
 // their digests. The result is a table in Markdown.
+//
+// compact puts the images into a registry on loopback, one repository for each series. Gantry writes
+// archives of each kind, of all, and of the newest image of each series, with each mode of --compact,
+// and imports them into an empty registry, which has to receive every blob.
 //
 // It is a separate module because it compresses with libraries that Gantry does not need.
 package main
@@ -54,10 +61,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		err = runBuild(ctx, args, stderr)
 	case "measure":
 		err = runMeasure(ctx, args, stdout, stderr)
+	case "compact":
+		err = runCompact(ctx, args, stdout, stderr)
 	case childVerb:
 		err = runChild(ctx, stdin, stdout)
 	default:
-		err = usageError("usage: deltacorpus build|measure -dir DIR [flags]")
+		err = usageError("usage: deltacorpus build|measure|compact -dir DIR [flags]")
 	}
 	var usage usageError
 	switch {
@@ -79,7 +88,7 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-// corpusFlags are the flags that both verbs have.
+// corpusFlags are the flags that all verbs have.
 type corpusFlags struct {
 	*flag.FlagSet
 	dir  *string
