@@ -35,7 +35,7 @@ type compactSample struct {
 	of, none ocispec.Descriptor
 }
 
-func newCompact(t *testing.T, deltas int) *compactSample {
+func newCompact(t testing.TB, deltas int) *compactSample {
 	t.Helper()
 	s := &compactSample{sample: newSample(3, 500, 40_000)}
 	s.Name = "prod"
@@ -52,7 +52,7 @@ func newCompact(t *testing.T, deltas int) *compactSample {
 }
 
 // carry adds a blob as a delta.
-func (s *compactSample) carry(t *testing.T, raw []byte, on ...ocispec.Descriptor) ocispec.Descriptor {
+func (s *compactSample) carry(t testing.TB, raw []byte, on ...ocispec.Descriptor) ocispec.Descriptor {
 	t.Helper()
 	blob := s.add("application/vnd.oci.image.layer.v1.tar", raw)
 	var bases []based

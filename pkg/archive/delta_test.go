@@ -86,7 +86,7 @@ type based struct {
 }
 
 // carried returns the delta of a layer that is based on others.
-func carried(t *testing.T, blob ocispec.Descriptor, raw []byte, on ...based) CarriedDelta {
+func carried(t testing.TB, blob ocispec.Descriptor, raw []byte, on ...based) CarriedDelta {
 	t.Helper()
 	d := Delta{Digest: blob.Digest, Size: blob.Size}
 	var bases []delta.Base

@@ -97,10 +97,17 @@ func TestDependents(t *testing.T) {
 			fail.Diff(t, []string{}, assess("disk", "repair").Broken)
 		})
 	}
-	// Without the volume that has the first layer, the images are not available.
 	w := newFixture(t)
 	p := w.month(4)
 	w.compact(p, "disk")
+	site := w.importSite()
+	site.mustBring(p, "disk")
+	for desc := range mirror.Content(p) {
+		if !site.registry.holds(desc.Digest) {
+			t.Errorf("%s is not imported", desc.Digest)
+		}
+	}
+	// Without the volume that has the first layer, the images are not available.
 	for e := range w.open("disk").Entries() {
 		if e.Digest == layerOf("layer 1") {
 			fail.On(t, os.Remove(filepath.Join(w.path("disk"), e.Volume)))
