@@ -14,17 +14,18 @@ type effort struct {
 	tries  int   // positions with the same hash that are compared
 	skip   int   // differing bytes within an alignment after which no better one is looked for
 	level  zstd.EncoderLevel
-	solid  int   // bytes of the window for inserted bytes, in Solid
-	memory int64 // of a worker
+	solid  int               // bytes of the window for inserted bytes, in Solid
+	small  zstd.EncoderLevel // of the other streams in Solid: few bytes, and an encoder at the best level takes 40 MB
+	memory int64             // of a worker
 }
 
 const workerMemory = 96 << 20 // of all workers
 
 // The sizes of pieces and windows are a compromise: pieces of a megabyte give deltas that are 1 or 2 % smaller, and take twice the memory.
 func (e Effort) parameters() effort {
-	p := effort{piece: 384 << 10, window: 1536 << 10, step: 2, tries: 2, skip: 16, level: zstd.SpeedBetterCompression, solid: 8 << 20, memory: 24 << 20}
+	p := effort{piece: 384 << 10, window: 1536 << 10, step: 2, tries: 2, skip: 16, level: zstd.SpeedBetterCompression, small: zstd.SpeedBetterCompression, solid: solidWindow / 2, memory: 24 << 20}
 	if e == Max {
-		p.tries, p.skip, p.level, p.solid, p.memory = 32, 4, zstd.SpeedBestCompression, solidWindow, 32<<20
+		p.tries, p.skip, p.level, p.memory = 32, 4, zstd.SpeedBestCompression, 32<<20
 	}
 	return p
 }

@@ -33,6 +33,9 @@ func Encode(ctx context.Context, w io.Writer, t Target, bases []Base, o Options)
 		return Stats{}, err
 	}
 	level := zstd.WithEncoderLevel(e.effort.level)
+	if h.Version == Solid {
+		level = zstd.WithEncoderLevel(e.effort.small)
+	}
 	z, err := zstd.NewWriter(nil, level, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(4<<20), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return Stats{}, err

@@ -297,21 +297,17 @@ func (w *work) budget(spent time.Duration, _, size int64) bool {
 	return w.detected+spent <= w.allowed(best)
 }
 
-// prove applies the delta, compresses the result, and compares it with the blob.
+// prove applies the delta, and compares the result with the content that gave the blob when detect compressed it. Without Compact, it compresses the
+// result once more, and compares it with the blob.
 func (w *work) prove(ctx context.Context) (*entry, error) {
 	size, err := w.delta.Seek(0, io.SeekEnd)
 	if err != nil {
 		return nil, err
 	}
-	sum := w.change.Blob.Digest.Algorithm().Digester()
-	out, err := w.recipe.NewWriter(sum.Hash())
-	if err != nil {
-		return nil, &wholeError{NotProven, err}
-	}
 	own := sha256.New()
 	file := io.TeeReader(io.NewSectionReader(w.delta, 0, size), own)
-	_, err = delta.Decode(ctx, out, file, func(i int, _ delta.BaseInfo) (io.ReaderAt, error) { return w.bases[i].content, nil }, delta.DecodeOptions{Temp: w.Temp})
-	if err = errors.Join(err, out.Close()); err == nil {
+	err = w.decode(ctx, file)
+	if err == nil {
 		_, err = io.Copy(io.Discard, file)
 	}
 	if ctx.Err() != nil {
@@ -319,9 +315,6 @@ func (w *work) prove(ctx context.Context) (*entry, error) {
 	}
 	if errors.Is(err, syscall.ENOSPC) {
 		return nil, err
-	}
-	if err == nil && sum.Digest() != w.change.Blob.Digest {
-		err = fmt.Errorf("the delta gives %s", sum.Digest())
 	}
 	if err != nil {
 		w.Log.Warn("a delta does not give its blob, which is carried whole", "digest", w.change.Blob.Digest, "error", err)
@@ -331,6 +324,25 @@ func (w *work) prove(ctx context.Context) (*entry, error) {
 		Blob: w.change.Blob.Digest, BlobSize: w.change.Blob.Size, Digest: digest.NewDigest(digest.SHA256, own), Requires: append(w.requires, w.recipe.Requires()), size: size, format: w.format(), Bases: w.deltaBases(),
 	}
 	return e, nil
+}
+
+// decode reads a delta and checks what it gives: the content, with Compact, and otherwise the blob.
+func (w *work) decode(ctx context.Context, file io.Reader) error {
+	base := func(i int, _ delta.BaseInfo) (io.ReaderAt, error) { return w.bases[i].content, nil }
+	if w.Compact != nil {
+		_, err := delta.Decode(ctx, io.Discard, file, base, delta.DecodeOptions{Temp: w.Temp})
+		return err
+	}
+	sum := w.change.Blob.Digest.Algorithm().Digester()
+	out, err := w.recipe.NewWriter(sum.Hash())
+	if err != nil {
+		return err
+	}
+	_, err = delta.Decode(ctx, out, file, base, delta.DecodeOptions{Temp: w.Temp})
+	if err = errors.Join(err, out.Close()); err == nil && sum.Digest() != w.change.Blob.Digest {
+		err = fmt.Errorf("the delta gives %s", sum.Digest())
+	}
+	return err
 }
 
 func (w *work) deltaBases() (all []archive.DeltaBase) {
