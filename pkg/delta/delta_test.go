@@ -239,7 +239,7 @@ func TestBudget(t *testing.T) {
 	_, err := Encode(t.Context(), io.Discard, Target{Digest: digest.FromBytes(nil), Content: bytes.NewReader(target), ContentSize: int64(len(target))}, nil,
 		Options{Budget: func(_ time.Duration, done, soFar int64) bool {
 			calls++
-			if done != int64(calls)*Auto.parameters().piece || soFar < done/2 || soFar > 2*done {
+			if done != int64(calls)*Auto.parameters(Plain).piece || soFar < done/2 || soFar > 2*done {
 				t.Errorf("call %d: done %d, delta so far %d", calls, done, soFar)
 			}
 			return calls < 3

@@ -13,7 +13,7 @@ import (
 
 // Encode writes the delta of t against bases to w. If ctx ends, it returns its error; what was written is useless then.
 func Encode(ctx context.Context, w io.Writer, t Target, bases []Base, o Options) (Stats, error) {
-	e := &encoder{effort: o.Effort.parameters(), options: o, target: t, w: w}
+	e := &encoder{effort: o.Effort.parameters(o.Version), options: o, target: t, w: w}
 	e.workers = e.effort.workers(o.Workers)
 	h := &Header{Version: cmp.Or(o.Version, Plain), Digest: t.Digest, Size: t.Size, ContentSize: t.ContentSize, Recipe: t.Recipe}
 	for _, b := range bases {

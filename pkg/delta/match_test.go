@@ -11,7 +11,7 @@ import (
 
 // matchIn returns the runs of t in the window w, which is at address 1000.
 func matchIn(w, t []byte, near int) []run {
-	m := matcher{effort: Max.parameters()}
+	m := matcher{effort: Max.parameters(Plain)}
 	m.use(&window{content: w, ranges: []span{{1000, 1000 + int64(len(w))}}, starts: []int{0, len(w)}})
 	return m.match(t, near)
 }

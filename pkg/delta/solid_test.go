@@ -77,7 +77,7 @@ func TestSolidDamage(t *testing.T) {
 	s, err := newSolidReader()
 	fail.On(t, err)
 	defer s.close()
-	w, err := newSolidWriter(Auto.parameters())
+	w, err := newSolidWriter(Auto.parameters(Plain))
 	fail.On(t, err)
 	defer w.close()
 	chunk, err := w.pack([]byte("some inserted bytes"))

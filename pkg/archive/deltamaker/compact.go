@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -64,7 +63,7 @@ func (c *Compact) dependents() int {
 }
 
 // A compactor deals with blobs in their order, so that each can be based on those before it, and the same blobs give the same deltas. One goroutine reads
-// the next blob and finds out how it was compressed, another one encodes, and others prove.
+// the next blob and finds out how it was compressed, another one encodes, and a third one proves.
 type compactor struct {
 	*maker
 	earlier  []*member
@@ -107,7 +106,7 @@ func (m *maker) compact(ctx context.Context, changes []Change) error {
 	outcomes := make([]outcome, len(changes))
 	ahead := make(chan *prepared)
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(2 + runtime.GOMAXPROCS(0))
+	g.SetLimit(3) // one reads, one encodes, one proves
 	g.Go(func() error {
 		defer close(ahead)
 		for i := range changes {
