@@ -22,11 +22,13 @@ type anchors struct {
 	shift uint // a position is chosen if the hash of 8 bytes is 0 after this shift
 }
 
-// newAnchors returns an index for that many bytes.
-func newAnchors(size int64) *anchors {
+// newAnchors returns an index for that many bytes, in the memory of slots if that is enough.
+func newAnchors(size int64, memory []uint64) *anchors {
 	every := max(6, bits.Len64(uint64(size)/(anchorTable/2)))
 	slots := min(anchorTable, 1<<bits.Len64(uint64(size)>>(every-2)|0xff))
-	return &anchors{slots: make([]uint64, slots), mask: uint64(slots - 1), shift: uint(64 - every)}
+	memory = room(memory, slots, anchorTable)
+	clear(memory)
+	return &anchors{slots: memory, mask: uint64(slots - 1), shift: uint(64 - every)}
 }
 
 // each calls found for the chosen positions in b.

@@ -67,6 +67,8 @@ type Options struct {
 	Version int // of the format, Plain or Solid; 0 is Plain
 	Workers int // 0: one per core, as far as memory allows
 
+	// Memory, if not nil, is used and kept for the next call.
+	Memory *Memory
 	// Temp is the folder for a temporary file with what compressed parts of members unpack to; "" is the one of the system.
 	Temp string
 	// Compressors reports whether the reader reproduces a compressor, as recompress.Supported lists it. Nil accepts those of this program.

@@ -77,10 +77,11 @@ func roundTrip(t testing.TB, target []byte, bases ...[]byte) ([]byte, Stats) {
 	t.Helper()
 	var first []byte
 	var stats Stats
+	memory := &Memory{}
 	for _, o := range []Options{{Effort: Max, Version: Solid}, {Version: Solid}, {Effort: Max}, {Version: Plain}} {
 		o.Workers = 1
 		d, s := encode(t, target, o, bases...)
-		o.Workers = 3
+		o.Workers, o.Memory = 3, memory
 		again, _ := encode(t, target, o, bases...)
 		if !bytes.Equal(d, again) {
 			t.Fatalf("%+v: three workers write another delta than one", o)

@@ -7,13 +7,12 @@ import (
 	"io"
 	"sync"
 
-	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
 )
 
 // Encode writes the delta of t against bases to w. If ctx ends, it returns its error; what was written is useless then.
 func Encode(ctx context.Context, w io.Writer, t Target, bases []Base, o Options) (Stats, error) {
-	e := &encoder{effort: o.Effort.parameters(o.Version), options: o, target: t, w: w}
+	e := &encoder{effort: o.Effort.parameters(o.Version), options: o, target: t, w: w, memory: cmp.Or(o.Memory, &Memory{})}
 	e.workers = e.effort.workers(o.Workers)
 	h := &Header{Version: cmp.Or(o.Version, Plain), Digest: t.Digest, Size: t.Size, ContentSize: t.ContentSize, Recipe: t.Recipe}
 	for _, b := range bases {
@@ -32,15 +31,10 @@ func Encode(ctx context.Context, w io.Writer, t Target, bases []Base, o Options)
 	if err != nil {
 		return Stats{}, err
 	}
-	level := zstd.WithEncoderLevel(e.effort.level)
-	if h.Version == Solid {
-		level = zstd.WithEncoderLevel(e.effort.small)
-	}
-	z, err := zstd.NewWriter(nil, level, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(4<<20), zstd.WithLowerEncoderMem(true))
+	z, err := e.memory.smallEncoder(h.Version, e.effort)
 	if err != nil {
 		return Stats{}, err
 	}
-	defer func() { _ = z.Close() }() // it has nothing to write
 	table, err := encodeTable(&e.unpacked.table, z)
 	if err != nil {
 		return Stats{}, err
@@ -50,10 +44,9 @@ func Encode(ctx context.Context, w io.Writer, t Target, bases []Base, o Options)
 	}
 	f := frame{small: z}
 	if h.Version == Solid {
-		if f.solid, err = newSolidWriter(e.effort); err != nil {
+		if f.solid, err = e.memory.solidWriter(e.effort); err != nil {
 			return Stats{}, err
 		}
-		defer f.solid.close()
 	}
 	if err := e.run(ctx, pieces, &f); err != nil {
 		return Stats{}, err
@@ -69,6 +62,7 @@ type encoder struct {
 	unpacked *unpacked
 	bases    *addresses
 	anchors  *anchors
+	memory   *Memory
 	w        io.Writer
 	stats    Stats
 	charging sync.Mutex // guards stats.Time, and is held while Options.Budget is called, before the first piece
@@ -134,7 +128,8 @@ func (e *encoder) plan(ctx context.Context, h *Header, bases []Base) ([]piece, e
 		for _, s := range changed {
 			size += s.size()
 		}
-		e.anchors = newAnchors(size)
+		e.anchors = newAnchors(size, e.memory.slots)
+		e.memory.slots = e.anchors.slots
 		return e.anchors.scan(ctx, e.bases, changed)
 	})
 	e.stats.Time += spent

@@ -27,8 +27,15 @@ type solidWriter struct {
 func newSolidWriter(e effort) (*solidWriter, error) {
 	s := &solidWriter{}
 	var err error
-	s.z, err = zstd.NewWriter(&s.out, zstd.WithEncoderLevel(e.level), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(e.solid), zstd.WithLowerEncoderMem(true))
+	s.z, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(e.level), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(e.solid), zstd.WithLowerEncoderMem(true))
 	return s, err
+}
+
+// begin begins a stream.
+func (s *solidWriter) begin() {
+	s.out.Reset()
+	s.z.Reset(&s.out)
+	s.calls = calls{}
 }
 
 // pack returns the compressed bytes until the next call. It changes b.
@@ -51,8 +58,6 @@ func (s *solidWriter) pack(b []byte) ([]byte, error) {
 	}
 	return s.out.Bytes(), nil
 }
-
-func (s *solidWriter) close() { _ = s.z.Close() } // the end of the stream is not written
 
 // solidReader reads what a solidWriter wrote.
 type solidReader struct {

@@ -79,7 +79,7 @@ func TestSolidDamage(t *testing.T) {
 	defer s.close()
 	w, err := newSolidWriter(Auto.parameters(Plain))
 	fail.On(t, err)
-	defer w.close()
+	w.begin()
 	chunk, err := w.pack([]byte("some inserted bytes"))
 	fail.On(t, err)
 	if _, err := s.read(bytes.NewReader(append(chunk, 0)), int64(len(chunk)+1), 19, nil); !errors.Is(err, ErrInvalid) {

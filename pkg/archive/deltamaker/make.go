@@ -151,7 +151,8 @@ func (m *maker) each(ctx context.Context, changes []Change) error {
 type maker struct {
 	Options
 	source   image.Reader
-	encoding sync.Mutex // held by the goroutine that encodes, which uses all processors
+	encoding sync.Mutex   // held by the goroutine that encodes, which uses all processors
+	memory   delta.Memory // guarded by encoding
 	similar  similarLayers
 
 	sample  sync.Once

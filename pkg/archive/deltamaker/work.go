@@ -254,7 +254,7 @@ func (w *work) encode(ctx context.Context, budget func(time.Duration, int64, int
 	target := delta.Target{Digest: blob.Digest, Size: blob.Size, Content: w.content, ContentSize: w.size, Recipe: raw}
 	w.encoding.Lock()
 	defer w.encoding.Unlock()
-	o := delta.Options{Effort: w.Effort, Version: w.version(), Budget: budget, Temp: w.Temp, Compressors: w.reproduced}
+	o := delta.Options{Effort: w.Effort, Version: w.version(), Budget: budget, Temp: w.Temp, Compressors: w.reproduced, Memory: &w.memory}
 	stats, err := delta.Encode(ctx, w.delta, target, bases, o)
 	w.requires = stats.Requires
 	switch {
