@@ -89,7 +89,16 @@ func layer(t *testing.T, files map[string][]byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	w := tar.NewWriter(z)
+	_, err := z.Write(tarOf(t, files))
+	fail.On(t, errors.Join(err, z.Close()))
+	return b.Bytes()
+}
+
+// tarOf returns a layer that is not compressed.
+func tarOf(t *testing.T, files map[string][]byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
 	for _, name := range []string{"a", "b", "c", "d"} {
 		if raw, ok := files[name]; ok {
 			fail.On(t, w.WriteHeader(&tar.Header{Name: "dir/" + name, Mode: 0o644, Size: int64(len(raw))}))
@@ -97,7 +106,7 @@ func layer(t *testing.T, files map[string][]byte) []byte {
 			fail.On(t, err)
 		}
 	}
-	fail.On(t, errors.Join(w.Close(), z.Close()))
+	fail.On(t, w.Close())
 	return b.Bytes()
 }
 

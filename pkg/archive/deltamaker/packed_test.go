@@ -38,11 +38,14 @@ func phrases(seed uint64, size, month int) []byte {
 	return b.Bytes()
 }
 
-// jar returns a zip file with compressed entries.
-func jar(t *testing.T, month int) []byte {
+// jar returns a zip file with compressed entries. compress may be nil.
+func jar(t *testing.T, month int, compress zip.Compressor) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
+	if compress != nil {
+		w.RegisterCompressor(zip.Deflate, compress)
+	}
 	for i, name := range []string{"Main.class", "Other.class"} {
 		part, err := w.Create(name)
 		if err == nil {
@@ -93,7 +96,7 @@ func TestPacked(t *testing.T) {
 	t.Parallel()
 	source := newMemory()
 	month := func(n int) ocispec.Descriptor {
-		return source.add(layer(t, map[string][]byte{"a": jar(t, n), "b": program(t, n), "c": text(3, 5<<10, 0)}))
+		return source.add(layer(t, map[string][]byte{"a": jar(t, n, nil), "b": program(t, n), "c": text(3, 5<<10, 0)}))
 	}
 	old, now := month(1), month(2)
 	without := func(prefix string) []string {

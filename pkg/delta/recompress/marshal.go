@@ -36,6 +36,11 @@ var ErrRecipe = errors.New("invalid recipe")
 //	                         0, length, bytes: these bytes as they are, or
 //	                         1 + index of the gzip header (0 without gzip), length of the content
 //
+// The compressors are none, zlib, zlib-memory9 (with the memory level 9), gnu-gzip, pigz (also
+// pigz-sequential and pigz-independent, its options -p 1 and -i), go-gzip, klauspost-gzip, pgzip and
+// klauspost-zstd. A member is compressed by itself: with gzip, it is the header, raw deflate, and the
+// checksum and length of RFC 1952.
+//
 // The form is canonical: headers are distinct and in the order of their first use, and no raw
 // segment follows another.
 func (r *Recipe) MarshalBinary() ([]byte, error) {
