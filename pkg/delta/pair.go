@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"path"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/delta/packed"
 )
 
 // Addresses join the contents of all bases: the content of a base follows the content of the base before it.
@@ -162,4 +164,25 @@ func generalWord(w string) string {
 
 func isWord(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 127
+}
+
+// partners finds streams by name.
+type partners struct{ exact, similar map[string]int }
+
+func newPartners(all []packed.Named) partners {
+	p := partners{make(map[string]int, len(all)), make(map[string]int, len(all))}
+	for i, s := range all {
+		p.exact[s.Name] = i
+		p.similar[generalize(s.Name)] = i
+	}
+	return p
+}
+
+// find returns the index of the stream with a name, or with a similar one.
+func (p partners) find(name string) (int, bool) {
+	i, ok := p.exact[name]
+	if !ok {
+		i, ok = p.similar[generalize(name)]
+	}
+	return i, ok
 }

@@ -381,24 +381,3 @@ func (u *unpacked) collect(files []*changedFile) {
 		}
 	}
 }
-
-// partners finds streams by name.
-type partners struct{ exact, similar map[string]int }
-
-func newPartners(all []packed.Named) partners {
-	p := partners{make(map[string]int, len(all)), make(map[string]int, len(all))}
-	for i, s := range all {
-		p.exact[s.Name] = i
-		p.similar[generalize(s.Name)] = i
-	}
-	return p
-}
-
-// find returns the index of the stream with a name, or with a similar one.
-func (p partners) find(name string) (int, bool) {
-	i, ok := p.exact[name]
-	if !ok {
-		i, ok = p.similar[generalize(name)]
-	}
-	return i, ok
-}

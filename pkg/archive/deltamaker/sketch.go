@@ -27,14 +27,13 @@ const (
 // A sketch is a sample of uncompressed content: the lowest hashes of 24 bytes, among those at places that depend only on the bytes there. Contents that have
 // bytes in common have hashes in common.
 type sketch struct {
-	size   int64    // of the content
 	hashes []uint64 // sorted
 	whole  bool     // all places were hashed, not only those with the lowest hashes
 }
 
 // newSketch reads content.
 func newSketch(ctx context.Context, content io.ReaderAt, size int64) (*sketch, error) {
-	s := &sketch{size: size, whole: true}
+	s := &sketch{whole: true}
 	limit := ^uint64(0)
 	buf := make([]byte, 256<<10)
 	for at := int64(0); at < size; at += int64(len(buf)) - sketchWindow + 1 {
@@ -108,15 +107,15 @@ func (s *sketch) covered(by *sketch) float64 {
 
 // sketchOf returns the sketch of a blob that an earlier run made, or nil.
 func (m *maker) sketchOf(d digest.Digest) *sketch {
-	raw, _, err := regular.ReadPath(m.sketchPath(d), 8*(sketchSize+2))
-	if err != nil || len(raw) < 16 || len(raw)%8 != 0 {
+	raw, _, err := regular.ReadPath(m.sketchPath(d), 8*(sketchSize+1))
+	if err != nil || len(raw) < 8 || len(raw)%8 != 0 {
 		return nil
 	}
-	s := &sketch{size: int64(binary.LittleEndian.Uint64(raw)), whole: binary.LittleEndian.Uint64(raw[8:]) == 1}
-	for raw = raw[16:]; len(raw) > 0; raw = raw[8:] {
+	s := &sketch{whole: binary.LittleEndian.Uint64(raw) == 1}
+	for raw = raw[8:]; len(raw) > 0; raw = raw[8:] {
 		s.hashes = append(s.hashes, binary.LittleEndian.Uint64(raw))
 	}
-	if s.size < 0 || !slices.IsSorted(s.hashes) {
+	if !slices.IsSorted(s.hashes) {
 		return nil
 	}
 	return s
@@ -124,12 +123,11 @@ func (m *maker) sketchOf(d digest.Digest) *sketch {
 
 // keepSketch keeps a sketch for later runs.
 func (m *maker) keepSketch(d digest.Digest, s *sketch) error {
-	raw := binary.LittleEndian.AppendUint64(nil, uint64(s.size))
 	whole := uint64(0)
 	if s.whole {
 		whole = 1
 	}
-	raw = binary.LittleEndian.AppendUint64(raw, whole)
+	raw := binary.LittleEndian.AppendUint64(nil, whole)
 	for _, h := range s.hashes {
 		raw = binary.LittleEndian.AppendUint64(raw, h)
 	}
