@@ -78,7 +78,11 @@ func roundTrip(t testing.TB, target []byte, bases ...[]byte) ([]byte, Stats) {
 	var first []byte
 	var stats Stats
 	memory := &Memory{}
-	for _, o := range []Options{{Effort: Max, Version: Solid}, {Version: Solid}, {Effort: Max}, {Version: Plain}} {
+	kinds := []Options{{Version: Solid}, {Effort: Max}, {Effort: Max, Version: Solid}, {Version: Plain}}
+	if testing.Short() {
+		kinds = kinds[2:]
+	}
+	for _, o := range kinds {
 		o.Workers = 1
 		d, s := encode(t, target, o, bases...)
 		o.Workers, o.Memory = 3, memory

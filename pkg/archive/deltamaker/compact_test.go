@@ -88,7 +88,7 @@ func TestCompact(t *testing.T) {
 	source := newMemory()
 	changes := series(t, source)
 	for _, effort := range []delta.Effort{delta.Auto, delta.Max} {
-		o := Options{Effort: effort, Compact: &Compact{}, Cache: t.TempDir()}
+		o := Options{Effort: effort, Compact: &Compact{DiskSpeed: 1}, Cache: t.TempDir()}
 		clear(source.reads)
 		made, err := Make(t.Context(), changes, source, o)
 		fail.On(t, err)
@@ -155,7 +155,7 @@ func TestCompactLimits(t *testing.T) {
 		}
 		return n
 	}
-	bases, _ := run(Options{Compact: &Compact{}})
+	bases, _ := run(Options{Compact: &Compact{DiskSpeed: 1}})
 	deepest := 0
 	for _, c := range changes {
 		deepest = max(deepest, depth(bases, c.Blob.Digest))
@@ -163,7 +163,7 @@ func TestCompactLimits(t *testing.T) {
 	if deepest != maxDepth && deepest != maxDepth-1 { // the first one may be carried whole
 		t.Errorf("%d deltas are based on each other", deepest)
 	}
-	bases, _ = run(Options{Compact: &Compact{Dependents: 2}})
+	bases, _ = run(Options{Compact: &Compact{Dependents: 2, DiskSpeed: 1}})
 	for _, c := range changes {
 		needs := 0
 		for _, other := range changes {
@@ -198,7 +198,7 @@ func TestCompactSite(t *testing.T) {
 		{Blob: source.add(layer(t, map[string][]byte{"a": text(1, 200<<10, 1)})), Source: "src", Repository: "org/app", Candidates: []Candidate{candidate(old)}},
 		{Blob: source.add(layer(t, map[string][]byte{"a": text(1, 200<<10, 2)})), Source: "src", Repository: "org/app", Candidates: []Candidate{candidate(old)}},
 	}
-	made, err := Make(t.Context(), changes, source, Options{Compact: &Compact{}, Cache: t.TempDir()})
+	made, err := Make(t.Context(), changes, source, Options{Compact: &Compact{DiskSpeed: 1}, Cache: t.TempDir()})
 	fail.On(t, err)
 	defer made.Close()
 	var bases []digest.Digest
