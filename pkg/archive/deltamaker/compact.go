@@ -69,6 +69,7 @@ type compactor struct {
 
 	mu    sync.Mutex    // guards the fields below
 	busy  time.Duration // of encoding, with reading bases again; waiting for the next blob does not count
+	ahead time.Duration // of examining the next blob; downloading does not count, because it is needed in any case
 	saved int64
 }
 
@@ -165,7 +166,7 @@ func (c *compactor) late() bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.busy > c.Compact.MostTime(c.saved)
+	return max(c.busy, c.ahead) > c.Compact.MostTime(c.saved)
 }
 
 var errLate = &wholeError{OutOfTime, errors.New("comparing took longer than writing what it saved would")}
@@ -183,10 +184,15 @@ func (c *compactor) prepare(ctx context.Context, change *Change) *prepared {
 
 // read downloads a blob and examines its content. If its compression cannot be reproduced, others can still be based on it.
 func (c *compactor) read(ctx context.Context, p *prepared) (err error) {
-	blob := p.change.Blob.Digest
+	blob, began := p.change.Blob.Digest, time.Now()
 	if p.work, err = c.open(ctx, p.change); err != nil {
 		return err
 	}
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.ahead += time.Since(began) - p.work.downloading
+	}()
 	members, err := delta.Index(p.work.content, p.work.size) //nolint:contextcheck // it reads a file of this machine
 	if err != nil {
 		return err

@@ -181,6 +181,8 @@ func TestCompactLimits(t *testing.T) {
 	fail.Diff(t, true, late.late())
 	late.saved = 4e6
 	fail.Diff(t, false, late.late())
+	late.ahead = freeTime + 5*time.Second
+	fail.Diff(t, true, late.late())
 	late.saved, late.Effort = 0, delta.Max
 	fail.Diff(t, false, late.late())
 	c := &compactor{maker: &maker{Options: Options{Compact: &Compact{}}}, busy: time.Hour}

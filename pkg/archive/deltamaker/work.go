@@ -32,15 +32,16 @@ type work struct {
 	key    string // in the cache, of the compactor's work
 	// compared are the bases that are considered because they share files, and skipped reports whether one that is
 	// better could not be read.
-	compared []digest.Digest
-	skipped  bool
-	detected time.Duration // processor time of finding recipe
-	blob     *os.File      // the blob
-	content  *os.File      // its uncompressed content
-	size     int64         // of content
-	recipe   *recompress.Recipe
-	bases    []workBase
-	delta    *os.File
+	compared    []digest.Digest
+	skipped     bool
+	downloading time.Duration // of the blob
+	detected    time.Duration // processor time of finding recipe
+	blob        *os.File      // the blob
+	content     *os.File      // its uncompressed content
+	size        int64         // of content
+	recipe      *recompress.Recipe
+	bases       []workBase
+	delta       *os.File
 	// requires are the compressors for parts of the content, which the delta describes unpacked.
 	requires []string
 }
@@ -61,9 +62,11 @@ func (m *maker) open(ctx context.Context, c *Change) (_ *work, err error) {
 			w.close()
 		}
 	}()
+	began := time.Now()
 	if w.blob, err = m.download(ctx, c.Source, c.Blob); err != nil {
 		return nil, err
 	}
+	w.downloading = time.Since(began)
 	if w.content, w.size, err = m.uncompressed(w.blob, c.Blob.Size); err != nil {
 		return nil, err
 	}
