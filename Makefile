@@ -155,7 +155,7 @@ compact-corpus: build ## build images of real programs and measure archives of t
 	cd .ci/tools/deltacorpus && $(PLAIN) $(GO) build -o $(CURDIR)/$(BIN)/deltacorpus .
 	mkdir -p $(DELTA_CORPUS)
 	-$(BIN)/deltacorpus build -compact -dir $(DELTA_CORPUS)
-	$(BIN)/deltacorpus compact -dir $(DELTA_CORPUS) -gantry $(BIN)/gantry -zstd >docs/deltas.md
+	$(BIN)/deltacorpus compact -dir $(DELTA_CORPUS) -gantry $(BIN)/gantry -zstd >$(BIN)/compact.md
 
 .PHONY: bench-go
 bench-go: ## run the Go benchmarks of single functions
