@@ -79,6 +79,9 @@ func settingToArchive(l *settingLine) bool {
 	return l.cmd.Name() == "convert" || l.cmd.Name() == "mirror" && l.names(fileScheme)
 }
 func settingNewArchive(l *settingLine) bool { return settingToArchive(l) && !l.has("repair") }
+func settingCompacts(l *settingLine) bool {
+	return settingNewArchive(l) || l.cmd.Name() == "plan" && l.names(fileScheme)
+}
 func settingSigns(l *settingLine) bool {
 	return settingToArchive(l) || l.has("lock") || l.cmd.Name() == "mirror" && l.has("from") && settingToRegistry(l)
 }
@@ -117,9 +120,9 @@ var siteSettings = []siteSetting{
 	{flag: "mirror-source-policy", when: settingToRegistry},
 	{flag: "volume-size", when: settingNewArchive},
 	{flag: "redundancy", when: settingNewArchive},
-	{flag: "compact", when: settingNewArchive},
-	{flag: "disk-speed", when: func(l *settingLine) bool { return settingNewArchive(l) && l.has("compact") }},
-	{flag: "compact-dependents", when: func(l *settingLine) bool { return settingNewArchive(l) && l.has("compact") }},
+	{flag: "compact", when: settingCompacts},
+	{flag: "disk-speed", when: func(l *settingLine) bool { return settingCompacts(l) && l.has("compact") }},
+	{flag: "compact-dependents", when: func(l *settingLine) bool { return settingCompacts(l) && l.has("compact") }},
 	{flag: "encrypt-to", when: settingToArchive},
 	{flag: "sign-passphrase-file", kind: settingPath, unless: []string{signKeyFlag}, when: settingSigns},
 	{flag: signKeyFlag, kind: settingPath, when: settingSigns},

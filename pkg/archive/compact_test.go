@@ -24,7 +24,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
-// A compactSample is a series of layers, of which the first is whole and each other a delta of the one before. One layer
+// A compactSample is a series of layers: the first is whole, and each other one a delta of the one before. One layer
 // more is a delta of two of them, and one of nothing.
 type compactSample struct {
 	*sample

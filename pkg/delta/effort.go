@@ -22,7 +22,7 @@ type effort struct {
 const workerMemory = 96 << 20 // of all workers
 
 // The sizes of pieces and windows are a compromise: pieces of a megabyte give deltas that are 1 or 2 % smaller, and take twice the memory.
-// In Solid, which is for blobs of which there may be many, Auto looks at half of the positions: the deltas are 1 % larger, and take four fifths of the time.
+// In Solid, which is for first archives with many blobs, Auto looks at half of the positions: the deltas are 1 % larger, and take four fifths of the time.
 func (e Effort) parameters(version int) effort {
 	p := effort{piece: 384 << 10, window: 1536 << 10, step: 2, tries: 2, skip: 16, level: zstd.SpeedBetterCompression, small: zstd.SpeedBetterCompression, solid: solidWindow / 4, memory: 24 << 20}
 	if version == Solid {

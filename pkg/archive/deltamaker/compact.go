@@ -160,13 +160,16 @@ func (c *compactor) ended(ctx context.Context, change *Change, made *entry, err 
 }
 
 // late reports whether comparing took longer than it may.
-func (c *compactor) late() bool {
+func (c *compactor) late() bool { return c.lateWith(0, 0) }
+
+// lateWith is late during the work on a blob, with its time, and what it saved so far.
+func (c *compactor) lateWith(running time.Duration, saved int64) bool {
 	if c.Effort == delta.Max {
 		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return max(c.busy, c.ahead) > c.Compact.MostTime(c.saved)
+	return max(c.busy+running, c.ahead) > c.Compact.MostTime(c.saved+saved)
 }
 
 var errLate = &wholeError{OutOfTime, errors.New("comparing took longer than writing what it saved would")}
@@ -261,7 +264,7 @@ func (c *compactor) encodeNext(ctx context.Context, p *prepared) (*entry, *work,
 	}
 	if p.err == nil {
 		p.work.key, p.work.change = key, &change
-		p.err = c.encodeAlone(ctx, p, base)
+		p.err = c.encode(ctx, p, base)
 	}
 	if p.err != nil {
 		var whole *wholeError
@@ -285,13 +288,16 @@ func (p *prepared) compared() []digest.Digest {
 	return all
 }
 
-// encodeAlone encodes a blob that was read.
-func (c *compactor) encodeAlone(ctx context.Context, p *prepared, base *member) error {
-	w := p.work
+// encode encodes a blob that was read.
+func (c *compactor) encode(ctx context.Context, p *prepared, base *member) error {
+	w, began := p.work, time.Now()
 	if err := c.openAll(ctx, p, base); err != nil {
 		return err
 	}
-	stats, err := w.encode(ctx, func(time.Duration, int64, int64) bool { return !c.late() })
+	stats, err := w.encode(ctx, func(_ time.Duration, done, size int64) bool {
+		saved := int64(float64(w.change.Blob.Size)*float64(done)/float64(max(1, w.size))) - size
+		return !c.lateWith(time.Since(began), max(0, saved))
+	})
 	if whole := new(wholeError); errors.As(err, &whole) && whole.reason == TooCostly {
 		return errLate
 	}

@@ -181,6 +181,8 @@ func TestCompactLimits(t *testing.T) {
 	fail.Diff(t, true, late.late())
 	late.saved = 4e6
 	fail.Diff(t, false, late.late())
+	fail.Diff(t, true, late.lateWith(2*time.Second, 0))
+	fail.Diff(t, false, late.lateWith(2*time.Second, 1e6))
 	late.ahead = freeTime + 5*time.Second
 	fail.Diff(t, true, late.late())
 	late.saved, late.Effort = 0, delta.Max
