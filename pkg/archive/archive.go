@@ -61,6 +61,7 @@ type Archive struct {
 
 	deltas  map[digest.Digest]deltaAt            // by the digests of their blobs
 	blobOf  map[digest.Digest]ocispec.Descriptor // by the digests of the delta files
+	needed  map[digest.Digest]bool               // the blobs that deltas are based on
 	builder *deltareader.Builder                 // makes the blobs of deltas
 	tempDir string                               // of builder; "" is the one of the system
 
@@ -189,6 +190,7 @@ func (a *Archive) Close() error {
 // indexDeltas finds the deltas of all members.
 func (a *Archive) indexDeltas() {
 	a.deltas, a.blobOf, a.failures = map[digest.Digest]deltaAt{}, map[digest.Digest]ocispec.Descriptor{}, map[digest.Digest]*DeltaError{}
+	a.needed = map[digest.Digest]bool{}
 	for _, m := range slices.Backward(a.members) { // older sets come first
 		for i := range m.set.Deltas {
 			d := &m.set.Deltas[i]
@@ -198,6 +200,9 @@ func (a *Archive) indexDeltas() {
 				at.older = &older
 			}
 			a.deltas[d.Digest] = at
+			for _, b := range d.Bases {
+				a.needed[b.Digest] = true
+			}
 		}
 	}
 }

@@ -157,7 +157,7 @@ func (a *Archive) source(at deltaAt) deltareader.Delta {
 		return at.Bases[slices.IndexFunc(known, func(b ocispec.Descriptor) bool { return b.Digest == d })]
 	}
 	return deltareader.Delta{
-		Blob: at.Descriptor(), Bases: known,
+		Blob: at.Descriptor(), Bases: known, Shared: a.needed[at.Digest],
 		Open: func(ctx context.Context) (io.ReadCloser, error) {
 			return a.open(ctx, locations(a.blobs, at.File), 0, layout.Rest)
 		},

@@ -56,6 +56,9 @@ type Delta struct {
 	// BaseDelta returns the delta of one of Bases that is carried as one. It may be nil. OpenBase is called for such a
 	// base only if it cannot be made, with again. No blob may need itself.
 	BaseDelta func(d digest.Digest) (of Delta, ok bool)
+	// Shared means that other deltas are based on the blob: what it has uncompressed is written to a temporary file first,
+	// so that they need not make it again.
+	Shared bool
 }
 
 // Close removes the temporary files. No blob may be in use.
@@ -84,7 +87,7 @@ func (b *Builder) Blob(ctx context.Context, d Delta) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	job, file, err := b.begin(ctx, &d, h)
+	job, content, err := b.start(ctx, &d, h)
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +95,7 @@ func (b *Builder) Blob(ctx context.Context, d Delta) (io.ReadCloser, error) {
 	read, write := io.Pipe()
 	job.read, job.cancel = read, cancel
 	job.running.Go(func() {
-		err := job.write(ctx, write, file, recipe)
-		_ = write.CloseWithError(err) // always nil
-		_ = file.Close()              // only read from
+		_ = write.CloseWithError(job.write(ctx, write, content, recipe)) // always nil
 	})
 	body, err := layout.Verified(ctx, job, d.Blob, "what was made from the delta")
 	if err != nil {
@@ -103,8 +104,35 @@ func (b *Builder) Blob(ctx context.Context, d Delta) (io.ReadCloser, error) {
 	return &made{body, job}, nil
 }
 
+// A contentFunc writes the uncompressed content of a blob.
+type contentFunc func(ctx context.Context, to io.Writer) error
+
+// start begins to make a blob. What it needs is released with the job.
+func (b *Builder) start(ctx context.Context, d *Delta, h *delta.Header) (*job, contentFunc, error) {
+	if !d.Shared {
+		job, err := b.begin(ctx, d, h)
+		return job, func(ctx context.Context, to io.Writer) error { return job.decode(ctx, to) }, err
+	}
+	x, err := b.bases.get(ctx, d.Blob.Digest, h.ContentSize, func(ctx context.Context, _ digest.Digest, size int64) (*os.File, int64, error) {
+		f, err := b.decode(ctx, d, size)
+		return f, size, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	job := &job{builder: b, bases: []*base{x}}
+	if err := job.takeSlot(ctx); err != nil {
+		job.release()
+		return nil, nil, err
+	}
+	return job, func(_ context.Context, to io.Writer) error {
+		_, err := io.Copy(to, io.NewSectionReader(x.file, 0, x.size))
+		return err
+	}, nil
+}
+
 // begin gets the bases of a delta and a slot, and opens the delta file.
-func (b *Builder) begin(ctx context.Context, d *Delta, h *delta.Header) (_ *job, file io.ReadCloser, err error) {
+func (b *Builder) begin(ctx context.Context, d *Delta, h *delta.Header) (_ *job, err error) {
 	job := &job{builder: b}
 	defer func() {
 		if err != nil {
@@ -124,22 +152,19 @@ func (b *Builder) begin(ctx context.Context, d *Delta, h *delta.Header) (_ *job,
 		case err == nil:
 			job.bases = append(job.bases, x)
 		case ctx.Err() != nil:
-			return nil, nil, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		case errors.As(err, new(unfitError)):
-			return nil, nil, fmt.Errorf("the delta does not fit %s, which it is based on: %w", want.Digest, err)
+			return nil, fmt.Errorf("the delta does not fit %s, which it is based on: %w", want.Digest, err)
 		default:
-			return nil, nil, &BaseError{want.Digest, err}
+			return nil, &BaseError{want.Digest, err}
 		}
 	}
 	// Bases may be made from deltas themselves, so a slot is taken when they are complete.
-	select {
-	case b.slots <- struct{}{}:
-		job.slot = true
-	case <-ctx.Done():
-		return nil, nil, context.Cause(ctx)
+	if err := job.takeSlot(ctx); err != nil {
+		return nil, err
 	}
-	file, err = d.Open(ctx)
-	return job, file, err
+	job.file, err = d.Open(ctx)
+	return job, err
 }
 
 // content writes the uncompressed content of a delta's blob, which is a base of another, to a temporary file. It is not
@@ -162,17 +187,16 @@ func (b *Builder) decode(ctx context.Context, d *Delta, size int64) (*os.File, e
 	if h.ContentSize != size {
 		return nil, unfitError(fmt.Sprintf("it has %d bytes uncompressed, and the delta needs one with %d", h.ContentSize, size))
 	}
-	job, file, err := b.begin(ctx, d, h)
+	job, err := b.begin(ctx, d, h)
 	if err != nil {
 		return nil, err
 	}
 	defer job.release()
-	defer file.Close() // only read from
 	f, err := regular.Temporary(b.bases.dir, "gantry-base-*")
 	if err != nil {
 		return nil, explainSpace(err, b.bases.dir)
 	}
-	if err := job.decode(ctx, f, file); err != nil {
+	if err := job.decode(ctx, f); err != nil {
 		regular.Discard(f)
 		return nil, explainSpace(err, b.bases.dir)
 	}
@@ -247,6 +271,7 @@ func MaxContent(size int64) int64 {
 type job struct {
 	builder *Builder
 	bases   []*base
+	file    io.ReadCloser // the delta file; nil if the content exists
 	slot    bool
 	read    *io.PipeReader
 	cancel  context.CancelCauseFunc
@@ -256,18 +281,18 @@ type job struct {
 }
 
 // write writes the blob.
-func (j *job) write(ctx context.Context, to io.Writer, file io.Reader, recipe *recompress.Recipe) error {
+func (j *job) write(ctx context.Context, to io.Writer, content contentFunc, recipe *recompress.Recipe) error {
 	blob, err := recipe.NewWriter(to)
 	if err != nil {
 		return err
 	}
-	err = j.decode(ctx, blob, file)
+	err = content(ctx, blob)
 	return explainSpace(errors.Join(err, blob.Close()), j.builder.bases.dir)
 }
 
 // decode writes the uncompressed content of the blob.
-func (j *job) decode(ctx context.Context, to io.Writer, file io.Reader) error {
-	_, err := delta.Decode(ctx, to, file, func(i int, _ delta.BaseInfo) (io.ReaderAt, error) { return j.bases[i].file, nil }, delta.DecodeOptions{Temp: j.builder.bases.dir})
+func (j *job) decode(ctx context.Context, to io.Writer) error {
+	_, err := delta.Decode(ctx, to, j.file, func(i int, _ delta.BaseInfo) (io.ReaderAt, error) { return j.bases[i].file, nil }, delta.DecodeOptions{Temp: j.builder.bases.dir})
 	return err
 }
 
@@ -291,11 +316,26 @@ func (j *job) Close() error {
 	return nil
 }
 
+// takeSlot waits until fewer blobs are made than there are processors.
+func (j *job) takeSlot(ctx context.Context) error {
+	select {
+	case j.builder.slots <- struct{}{}:
+		j.slot = true
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 func (j *job) release() {
 	for _, x := range j.bases {
 		j.builder.bases.release(x)
 	}
 	j.bases = nil
+	if j.file != nil {
+		_ = j.file.Close() // only read from
+		j.file = nil
+	}
 	if j.slot {
 		<-j.builder.slots
 		j.slot = false
