@@ -140,8 +140,8 @@ func (b *builder) series(ctx context.Context, s *series) ([]layer, error) {
 	return layers, errors.Join(problems...)
 }
 
-// layer makes a layer. A target is compressed by every compressor, and a layer that is only a base by
-// the first one.
+// layer makes a layer. A target is compressed by every compressor, a layer of an image for compact archives by the one of
+// Docker and the one of Buildah, and a layer that is only a base by the first one.
 func (b *builder) layer(ctx context.Context, s series, v release, built time.Time, target bool) (layer, error) {
 	name := fileName(s.Name + "@" + v.Version)
 	l := layer{Series: s.Name, Kind: s.Kind, Version: v.Version, Compact: s.Compact, Tar: "tars/" + name + ".tar"}
@@ -171,8 +171,8 @@ func (b *builder) layer(ctx context.Context, s series, v release, built time.Tim
 		return l, err
 	}
 	for i, z := range compressors() {
-		if i > 0 && !target {
-			break
+		if i > 0 && !target && !(l.Compact && z.name == buildah) {
+			continue
 		}
 		p := blob{Compressor: z.name, File: "blobs/" + name + ".tar." + z.name}
 		if err := b.compress(ctx, l, p, z); err != nil {

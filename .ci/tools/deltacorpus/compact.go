@@ -22,6 +22,7 @@ type archiver struct {
 	modes   []string // of --compact
 	flags   []string // for writing archives
 	zstd    bool     // compress the content with zstd, too
+	layers  string   // the compressor of the images' layers
 	dir     string   // of the corpus
 	scratch string
 }
@@ -53,6 +54,7 @@ func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	modes := flags.String("modes", "off,auto,max", "the `modes` of --compact")
 	more := flags.String("flags", "", "further `flags` of gantry mirror for writing archives, separated by spaces")
 	withZstd := flags.Bool("zstd", false, "compress the content with zstd -19 --long=31 for comparison; takes long")
+	layers := flags.String("compressor", compressors()[0].name, "the `compressor` of the layers: go-gzip or pgzip")
 	wanted, err := flags.parse(args)
 	if err != nil {
 		return err
@@ -64,7 +66,7 @@ func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	a := archiver{gantry: *gantry, modes: strings.Split(*modes, ","), flags: strings.Fields(*more), zstd: *withZstd, dir: *flags.dir}
+	a := archiver{gantry: *gantry, modes: strings.Split(*modes, ","), flags: strings.Fields(*more), zstd: *withZstd, layers: *layers, dir: *flags.dir}
 	if a.scratch, err = os.MkdirTemp(a.dir, "compact-"); err != nil {
 		return err
 	}
@@ -73,10 +75,10 @@ func runCompact(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	fmt.Fprintf(&table, "<!-- Measured by make compact-corpus. -->\n# Compact archives, measured\n\n"+
 		"Images of real programs, a few adjacent versions each, in archives that `gantry mirror --compact` wrote and `gantry mirror --from` imported into an empty\n"+
 		"registry, where every blob was compared with its digest. blobs: the unique compressed layers. The last column is one stream over the uncompressed layers.\n\n"+
-		"%s, %d cores, %s/%s. Several numbers in a cell are for --compact %s. Percentages are of the blobs.\n\n"+
+		"%s, %d cores, %s/%s. Several numbers in a cell are for --compact %s. Percentages are of the blobs, which %s made.\n\n"+
 		"| content | images | content MB | blobs MB | archive %% | write: s | CPU s | peak MB | import: s | CPU s | peak MB | zstd -19 --long=31 %% |\n"+
 		"|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-		time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, strings.ReplaceAll(*modes, ",", " / "))
+		time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, strings.ReplaceAll(*modes, ",", " / "), *layers)
 	for _, g := range c.groups(wanted) {
 		r, err := a.measure(ctx, g)
 		if err != nil {
@@ -135,16 +137,20 @@ func (a archiver) measure(ctx context.Context, g group) (row, error) {
 	config := "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  additionalImages:\n"
 	seen := map[string]bool{}
 	for _, l := range g.layers {
-		image, err := source.add(l, filepath.Join(a.dir, l.Blobs[0].File))
+		b, ok := l.compressed(a.layers)
+		if !ok {
+			return r, fmt.Errorf("%s %s is not there as %s: build the images again", l.Series, l.Version, a.layers)
+		}
+		image, err := source.add(l, b, filepath.Join(a.dir, b.File))
 		if err != nil {
 			return r, err
 		}
 		config += "  - name: " + host + "/" + image + "\n"
-		if !seen[l.Blobs[0].SHA256] {
+		if !seen[b.SHA256] {
 			r.content += l.Size
-			r.blobs += l.Blobs[0].Size
+			r.blobs += b.Size
 		}
-		seen[l.Blobs[0].SHA256] = true
+		seen[b.SHA256] = true
 	}
 	for _, mode := range a.modes {
 		one, err := a.archive(ctx, source, config, mode)

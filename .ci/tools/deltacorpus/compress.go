@@ -17,6 +17,9 @@ type compressor struct {
 	compress func(ctx context.Context, w io.Writer, r io.Reader) error
 }
 
+// buildah is the compressor of Podman and Buildah.
+const buildah = "pgzip"
+
 // compressors returns all compressors. The names are those of files in the corpus.
 func compressors() []compressor {
 	through := func(open func(io.Writer) (io.WriteCloser, error)) func(context.Context, io.Writer, io.Reader) error {
@@ -36,8 +39,7 @@ func compressors() []compressor {
 		{"go-gzip", through(func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil })},
 		// crane, ko and other programs that use go-containerregistry.
 		{"go-gzip-1", through(func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriterLevel(w, gzip.BestSpeed) })},
-		// Podman and Buildah.
-		{"pgzip", through(func(w io.Writer) (io.WriteCloser, error) { return pgzip.NewWriter(w), nil })},
+		{buildah, through(func(w io.Writer) (io.WriteCloser, error) { return pgzip.NewWriter(w), nil })},
 		// Bazel's rules in Python and other programs that use zlib.
 		{"zlib", program("python3", "-c", zlibProgram)},
 		// Podman and Buildah with --compression-format zstd, BuildKit with compression=zstd.

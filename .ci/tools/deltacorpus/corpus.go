@@ -30,6 +30,15 @@ type layer struct {
 	Blobs   []blob `json:"blobs"`
 }
 
+// compressed returns the blob of a layer that a compressor made.
+func (l layer) compressed(compressor string) (blob, bool) {
+	i := slices.IndexFunc(l.Blobs, func(b blob) bool { return b.Compressor == compressor })
+	if i < 0 {
+		return blob{}, false
+	}
+	return l.Blobs[i], true
+}
+
 // A blob is a layer that was compressed.
 type blob struct {
 	Compressor string `json:"compressor"`

@@ -39,13 +39,13 @@ func newLoopback() *loopback {
 
 const manifestType = "application/vnd.oci.image.manifest.v1+json"
 
-// add serves an image of one layer, and returns its name with the tag.
-func (g *loopback) add(l layer, file string) (string, error) {
+// add serves an image of one layer, compressed as a blob, and returns its name with the tag.
+func (g *loopback) add(l layer, b blob, file string) (string, error) {
 	config := fmt.Sprintf(`{"architecture":"amd64","os":"linux","rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}`, l.SHA256)
 	manifest, err := json.Marshal(map[string]any{
 		"schemaVersion": 2, "mediaType": manifestType,
 		"config": map[string]any{"mediaType": "application/vnd.oci.image.config.v1+json", "digest": digestOf(config), "size": len(config)},
-		"layers": []any{map[string]any{"mediaType": "application/vnd.oci.image.layer.v1.tar+gzip", "digest": "sha256:" + l.Blobs[0].SHA256, "size": l.Blobs[0].Size}},
+		"layers": []any{map[string]any{"mediaType": "application/vnd.oci.image.layer.v1.tar+gzip", "digest": "sha256:" + b.SHA256, "size": b.Size}},
 	})
 	if err != nil {
 		return "", err
@@ -56,7 +56,7 @@ func (g *loopback) add(l layer, file string) (string, error) {
 		}
 		return r
 	}, l.Version)
-	g.files["sha256:"+l.Blobs[0].SHA256], g.small[digestOf(config)] = file, config
+	g.files["sha256:"+b.SHA256], g.small[digestOf(config)] = file, config
 	image := "corpus/" + strings.ToLower(l.Series) + ":" + tag
 	g.manifests[image] = string(manifest)
 	g.manifests["corpus/"+strings.ToLower(l.Series)+":"+digestOf(string(manifest))] = string(manifest)
