@@ -22,7 +22,7 @@ There is no TLS and no authentication. Listen on other addresses than loopback o
 everyone on that network may read the catalog.
 
 ` + catalogHelp + `
-` + exitCodes(map[int]string{exitUnauthorized: helpUnauthorized}),
+` + exitCodes(map[int]string{exitOK: "stopped by INT, TERM or HUP", exitInterrupted: "stopped before it served", exitUnauthorized: helpUnauthorized}),
 		Example: `  gantry catalog serve ./catalog
   curl http://127.0.0.1:50051/catalogs/catalog/api/v1/metas?schema=olm.package
   grpcurl -plaintext 127.0.0.1:50051 api.Registry/ListPackages`,

@@ -31,7 +31,7 @@ Images with missing content are not served, and neither are catalogs that name t
 The default address can be reached from this machine only. Another one (--listen)
 requires --tls-cert and --tls-key, or --plain-http. Stop it with Ctrl-C or TERM.
 
-` + exitCodes(map[int]string{exitMismatch: "the archive is damaged, or not signed as required", exitInterrupted: "stopped by INT, TERM or HUP"}),
+` + exitCodes(map[int]string{exitMismatch: "the archive is damaged, or not signed as required", exitOK: "stopped by INT, TERM or HUP", exitInterrupted: "stopped before it served"}),
 		Example: `  gantry archive serve file:///media/disk
   podman pull --tls-verify=false 127.0.0.1:5000/ubi9/ubi:latest
   gantry archive serve --listen :8443 --tls-cert tls.crt --tls-key tls.key --htpasswd users file:///media/disk

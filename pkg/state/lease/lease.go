@@ -56,6 +56,8 @@ const (
 	clockError = 2 * time.Minute
 	// pollEvery is the time between two looks at a lease while a run waits for what it becomes.
 	pollEvery = 5 * time.Second
+	// showsWithin is how long a registry may take until it returns what it accepted.
+	showsWithin = 20 * time.Second
 )
 
 // A Registry stores the manifests of a lease.
@@ -168,22 +170,21 @@ func (l *Lease) try(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	written := time.Now()
-	last, err := l.read(ctx, l.next)
-	if err != nil {
+	last, err := l.watchRecord(ctx, l.next, showsWithin, func(now *Record) bool { return now != nil })
+	switch {
+	case err != nil:
 		return false, err
-	}
-	if last != nil && last.ID == l.self.ID {
+	case last == nil:
+		return false, advice.Wrap(advice.Failure, fmt.Errorf("the registry accepted the tag %s, and does not return it", l.next),
+			"check what is between this machine and the registry, such as a proxy or a replica")
+	case last.ID == l.self.ID:
 		l.confirmed = written
 		if from != nil {
 			l.tookOver(*from)
 		}
 		return true, nil
 	}
-	other := "another run"
-	if last != nil {
-		other = last.Owner()
-	}
-	l.say(fmt.Sprintf("%s began at the same time; waiting up to %s to see whether it continues", other, tieWait))
+	l.say(fmt.Sprintf("%s began at the same time; waiting up to %s to see whether it continues", last.Owner(), tieWait))
 	now, err := l.watch(ctx, tieWait, l.self.ID)
 	if err == nil && now != nil && !now.Released && now.ID != l.self.ID {
 		err = &HeldError{By: *now}

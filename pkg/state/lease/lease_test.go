@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -30,7 +31,8 @@ func newMemory() *memory { return &memory{tags: map[string][]byte{}} }
 type side struct {
 	*memory
 	before func()
-	broken error // of every operation
+	broken error     // of every operation
+	blind  time.Time // until then, it returns nothing
 }
 
 func (s *side) do(f func()) error {
@@ -52,7 +54,11 @@ func (s *side) Tags(context.Context) (tags []string, err error) {
 }
 
 func (s *side) Read(_ context.Context, tag string) (raw []byte, err error) {
-	err = s.do(func() { raw = s.tags[tag] })
+	err = s.do(func() {
+		if time.Now().After(s.blind) {
+			raw = s.tags[tag]
+		}
+	})
 	return raw, err
 }
 
@@ -78,6 +84,18 @@ func acquire(t *testing.T, r Registry, o Options) *Lease {
 	l, err := Acquire(t.Context(), r, o)
 	fail.On(t, err)
 	return l
+}
+
+// TestBlind waits a while for a registry to return what it accepted, and not forever.
+func TestBlind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		acquire(t, &side{memory: newMemory(), blind: time.Now().Add(pollEvery)}, owner("a"))
+		began := time.Now()
+		_, err := Acquire(t.Context(), &side{memory: newMemory(), blind: began.Add(time.Hour)}, owner("a"))
+		if err == nil || advice.KindOf(err) != advice.Failure || time.Since(began) > 2*showsWithin {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+	})
 }
 
 // TestRequests checks what a run without others costs, and that the next one follows it at once.

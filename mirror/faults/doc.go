@@ -1,0 +1,11 @@
+// Package faults tests the program with faults: 27 of them, in 8 workflows, and after each six invariants.
+//
+// The main types are in its tests: a fault is a line of a table, what a registry, a disk or the machine does wrong; a
+// workflow is another one, the commands that people run one after another; a cell is a fault in a workflow. Each cell runs the
+// program as a process, with registries that are real, first with the fault and then without it, and compares what is there
+// with what a run without faults made.
+//
+// make test runs a cell of each fault, and make hardening all of them, which prints the matrix.
+//
+// The package is only tests. Start with TestMatrix in matrix_test.go.
+package faults

@@ -1,0 +1,229 @@
+package faults
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gantry-mirror/gantry/pkg/fail"
+	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
+)
+
+// A cell is a fault in a workflow.
+type cell struct {
+	*site
+	t        *testing.T
+	name     string
+	workflow workflow
+	fault    fault
+	at       *rt.Server // that misbehaves; may be nil
+	happened bool
+}
+
+// TestMatrix runs the cells. With -short, a cell of each fault and of each workflow is enough.
+func TestMatrix(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	var mu sync.Mutex
+	results := map[string]string{} // by fault and workflow
+	var columns []string
+	for _, w := range (&site{}).workflows() {
+		columns = append(columns, w.name)
+	}
+	t.Run("workflows", func(t *testing.T) {
+		for column, name := range columns {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				s := newSite(t, program, name == "serve")
+				w := s.workflows()[column]
+				reference := &cell{site: s, t: t, name: "reference", workflow: w}
+				reference.undisturbed()
+				for row, f := range faults() {
+					result := w.fits(f)
+					if result == "" && testing.Short() && !sample(row, column) {
+						continue
+					}
+					if result == "" {
+						t.Run(f.name, func(t *testing.T) {
+							c := &cell{site: s, t: t, name: fmt.Sprint("f", row), workflow: w, fault: f}
+							result = c.check(reference)
+						})
+					}
+					mu.Lock()
+					results[f.name+"\n"+name] = result
+					mu.Unlock()
+				}
+			})
+		}
+	})
+	report(t, columns, results)
+}
+
+// sample reports whether a cell is among those that make test runs: a diagonal, so that each line and column is in it.
+func sample(row, column int) bool {
+	all := (&site{}).workflows()
+	for i := range all {
+		if n := (row + i) % len(all); all[n].fits(faults()[row]) == "" {
+			return n == column
+		}
+	}
+	return false
+}
+
+// build builds the program, without the race detector.
+func build(t *testing.T) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "gantry")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", to, "../../cmd/gantry")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return to
+}
+
+// undisturbed runs the workflow without a fault.
+func (c *cell) undisturbed() {
+	c.t.Helper()
+	for _, command := range append(append([]string{}, c.workflow.before...), c.workflow.commands...) {
+		if o := c.run(command, 0); o.code != 0 {
+			c.t.Fatalf("%s ended with %d:\n%s", command, o.code, o.output)
+		}
+	}
+}
+
+// check runs the workflow with the fault and without it, and compares the result with that of the reference.
+func (c *cell) check(reference *cell) string {
+	c.t.Helper()
+	for _, command := range c.workflow.before {
+		if o := c.run(command, 0); o.code != 0 {
+			c.t.Fatalf("%s ended with %d:\n%s", command, o.code, o.output)
+		}
+	}
+	began := c.state()
+	c.forget()
+	c.arm()
+	o := c.through()
+	c.disarm()
+	if !c.happened {
+		c.t.Error("the fault did not happen")
+	}
+	switch {
+	case c.fault.ends == fine && o.code != 0, c.fault.ends == fails && o.code == 0:
+		c.t.Errorf("ended with %d:\n%s", o.code, o.output)
+	}
+	copied := c.afterFault(o, began, reference)
+	c.forget()
+	second := outcome{}
+	for _, command := range c.workflow.commands {
+		if second = c.run(command, 0); second.code != 0 {
+			c.t.Errorf("without the fault, %s ended with %d:\n%s", command, second.code, second.output)
+		}
+	}
+	c.afterAnother(second, copied, reference)
+	if c.t.Failed() {
+		return "FAILED"
+	}
+	return fmt.Sprint(o.code)
+}
+
+// arm makes the fault happen from now on.
+func (c *cell) arm() {
+	c.t.Helper()
+	aim := c.workflow.target(c.fault)
+	if aim == nil {
+		return
+	}
+	c.at = c.source
+	if aim.mirror {
+		c.at = c.mirror
+	}
+	p := *aim
+	p.path = c.replace(p.path)
+	c.at.Script(p.rules(c.fault, c.fault.action(c))...)
+}
+
+func (c *cell) disarm() {
+	if c.at == nil {
+		return
+	}
+	for _, r := range c.at.Log() {
+		c.happened = c.happened || r.Faulted
+	}
+	c.at.Script()
+	if c.fault.killed { // what the process sent is not served after that
+		c.mirror.Shut()
+		c.mirror.Open()
+	}
+}
+
+// through runs the commands with the fault, until one fails.
+func (c *cell) through() (o outcome) {
+	c.t.Helper()
+	for i, command := range c.workflow.commands {
+		var undo func()
+		if c.fault.damage != nil && i == len(c.workflow.commands)-1 {
+			undo = c.damage()
+		}
+		next := c.run(command, c.fault.limit)
+		o = outcome{next.code, o.output + next.output}
+		if undo != nil {
+			undo()
+		}
+		if o.code != 0 {
+			c.happened = c.happened || c.fault.limit > 0
+			break
+		}
+	}
+	return o
+}
+
+// damage changes the newest volume of the disk, and returns what restores it.
+func (c *cell) damage() (undo func()) {
+	c.t.Helper()
+	all := volumes(c.t, c.disk())
+	volume := all[len(all)-1]
+	text, err := os.ReadFile(volume)
+	fail.On(c.t, err)
+	c.fault.damage(c.t, volume)
+	c.happened = true
+	return func() { fail.On(c.t, os.WriteFile(volume, text, 0o644)) }
+}
+
+func (c *cell) forget() {
+	c.source.ResetLog()
+	c.mirror.ResetLog()
+}
+
+// report prints the matrix, and writes it to the file in GANTRY_FAULT_REPORT.
+func report(t *testing.T, columns []string, results map[string]string) {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "| fault | %s |\n|---|%s\n", strings.Join(columns, " | "), strings.Repeat("--|", len(columns)))
+	cells := 0
+	for _, f := range faults() {
+		fmt.Fprintf(&b, "| %s |", f.name)
+		for _, name := range columns {
+			result, ok := results[f.name+"\n"+name]
+			switch {
+			case !ok:
+			case strings.Contains(result, " "):
+				result = "–"
+			default:
+				cells++
+			}
+			fmt.Fprintf(&b, " %s |", result)
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "\n%d cells ran: each number is the exit status with the fault.\n", cells)
+	t.Log("\n" + b.String())
+	if file := os.Getenv("GANTRY_FAULT_REPORT"); file != "" {
+		fail.On(t, os.WriteFile(file, []byte(b.String()), 0o644))
+	}
+}
