@@ -113,8 +113,11 @@ func (c *cell) check(reference *cell) string {
 	if !c.happened {
 		c.t.Error("the fault did not happen")
 	}
-	switch {
-	case c.fault.ends == fine && o.code != 0, c.fault.ends == fails && o.code == 0:
+	ends, other := c.workflow.ends[c.fault.name]
+	if !other {
+		ends = c.fault.ends
+	}
+	if ends == fine && o.code != 0 || ends == fails && o.code == 0 {
 		c.t.Errorf("ended with %d:\n%s", o.code, o.output)
 	}
 	copied := c.afterFault(o, began, reference)

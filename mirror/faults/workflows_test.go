@@ -35,6 +35,8 @@ type workflow struct {
 	readsDisk    bool              // the last command reads DISK-NAME
 	writesDisk   bool              // the first command writes it
 	changeless   bool              // it changes nothing
+	rereads      bool              // it reads blobs again that others are compared with
+	ends         map[string]ending // of faults that end otherwise than elsewhere
 	inapplicable map[string]string // faults that can't happen, with the reason
 }
 
@@ -46,7 +48,6 @@ func (s *site) workflows() []workflow {
 		put     = &target{mirror: true, method: "PUT", path: "/blobs/uploads/", query: strings.TrimPrefix(s.large.String(), "sha256:")}
 		putNew  = &target{mirror: true, method: "PUT", path: "/blobs/uploads/", query: strings.TrimPrefix(s.changed.String(), "sha256:")}
 	)
-	noBytes := map[string]string{"write: cut once": "the request has no body", "write: stalls once": "the request has no body"}
 	return []workflow{
 		{name: "registry", commands: []string{"mirror -c FIRST MIRROR/NAME --workspace WORK-NAME"}, reads: large, writes: put},
 		{name: "to archive", commands: []string{"mirror -c FIRST file://DISK-NAME --workspace WORK-NAME"}, reads: large, writesDisk: true},
@@ -69,22 +70,27 @@ func (s *site) workflows() []workflow {
 			commands: []string{
 				"mirror -c BOTH --compact max file://DISK-NAME --workspace WORK-NAME", "mirror --from file://DISK-NAME MIRROR/NAME --workspace SITE-NAME",
 			},
-			reads: changed, writes: putNew, readsDisk: true, writesDisk: true,
+			reads: changed, writes: putNew, readsDisk: true, writesDisk: true, rereads: true,
 		},
 		{
 			name: "prune",
 			before: []string{
 				"mirror -c BOTH --name app MIRROR/NAME --workspace WORK-NAME", "mirror -c FIRST --name app MIRROR/NAME --workspace WORK-NAME",
 			},
-			commands:     []string{"prune --yes MIRROR/NAME --workspace WORK-NAME"},
-			reads:        &target{mirror: true, method: "GET", path: "/NAME/.*/manifests/"},
-			writes:       &target{mirror: true, method: "DELETE", path: "/NAME/.*/manifests/"},
-			inapplicable: noBytes,
+			commands: []string{"prune --yes MIRROR/NAME --workspace WORK-NAME"},
+			reads:    &target{mirror: true, method: "GET", path: "/NAME/.*/manifests/"},
+			writes:   &target{mirror: true, method: "DELETE", path: "/NAME/.*/manifests/"},
+			ends:     map[string]ending{"write: 201 and nothing stored once": either}, // who deletes believes the registry
+			inapplicable: map[string]string{
+				"write: cut once": "the request has no body", "write: stalls once": "the request has no body",
+				"read: redirected to storage": "it reads no blobs",
+			},
 		},
 		{
 			name: "verify", before: []string{"mirror -c FIRST MIRROR/NAME --workspace WORK-NAME"},
 			commands: []string{"verify --blobs=read MIRROR/NAME --workspace WORK-NAME"},
 			reads:    &target{mirror: true, method: "GET", path: "/NAME/.*/blobs/" + s.large.String()}, changeless: true,
+			ends: map[string]ending{"read: wrong bytes once": fails}, // what it reads once is damage
 		},
 		{
 			name: "serve", commands: []string{"mirror -c SERVED MIRROR/NAME --workspace WORK-NAME"}, reads: large, writes: put,

@@ -10,6 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
 // A blobCopy is a blob while it is copied to the repositories that need it.
@@ -66,6 +67,10 @@ func (r *run) pushBlob(ctx context.Context, unique *blob) error {
 			return nil
 		}
 		result, err := r.sendBlob(ctx, b, h)
+		if errors.Is(err, remote.ErrMismatch) && ctx.Err() == nil && !slices.ContainsFunc(b.sources(), plan.IsFileSource) {
+			r.Log.Warn("what was read of a blob is wrong; it is read once more", "digest", b.desc.Digest, "error", err)
+			result, err = r.sendBlob(ctx, b, h)
+		}
 		if err == nil {
 			b.known = append(b.known, h.repository)
 			r.addToJournal(b, h)

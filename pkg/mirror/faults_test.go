@@ -94,6 +94,7 @@ func sourceFaults(large digest.Digest) []fault {
 			{name: "cut", rules: g.once(rt.Cut(300))},
 			{name: "stall", rules: g.once(rt.Stall(300)), stalls: true},
 			{name: "short body", rules: g.always(rt.ShortBody(300)), failed: g.failed},
+			{name: "wrong bytes once", rules: g.once(rt.WrongBytes())},
 			{name: "wrong bytes", rules: g.always(rt.WrongBytes()), failed: g.failed, words: []string{"digest"}},
 			{name: "web page", rules: g.always(rt.Page()), failed: g.failed},
 		}))...)

@@ -50,14 +50,16 @@ func (c *Client) ManifestExists(ctx context.Context, ref reference.Reference) (o
 }
 
 // Manifest returns ref's manifest, of at most 8 MiB, and its descriptor. The digest is computed
-// from the bytes. If it is not the one of ref or the one that the registry returns, the error wraps
+// from the bytes. If it is not the one of ref or the one that the registry returns, twice, the error wraps
 // ErrMismatch.
 func (c *Client) Manifest(ctx context.Context, ref reference.Reference) (ocispec.Descriptor, []byte, error) {
 	var desc ocispec.Descriptor
 	var raw []byte
 	err := c.readManifest(ctx, ref, func(ctx context.Context, at hostRef) error {
 		var err error
-		desc, raw, err = c.get(ctx, at)
+		if desc, raw, err = c.get(ctx, at); errors.Is(err, ErrMismatch) {
+			desc, raw, err = c.get(ctx, at) // bytes may change on the way
+		}
 		return err
 	})
 	return desc, raw, err

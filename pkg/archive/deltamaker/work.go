@@ -88,23 +88,36 @@ func (w *work) close() {
 
 // download reads a blob into a temporary file.
 func (m *maker) download(ctx context.Context, source string, desc ocispec.Descriptor) (_ *os.File, err error) {
+	f, err := m.temporary()
+	if err != nil {
+		return nil, err
+	}
+	opened, err := m.read(ctx, f, source, desc)
+	if err != nil && opened && ctx.Err() == nil && !errors.Is(err, syscall.ENOSPC) {
+		_, err = f.Seek(0, io.SeekStart)
+		if err = errors.Join(err, f.Truncate(0)); err == nil { // bytes may change on the way
+			_, err = m.read(ctx, f, source, desc)
+		}
+	}
+	if err != nil {
+		regular.Discard(f)
+		return nil, unreadable(ctx, err)
+	}
+	return f, nil
+}
+
+// read writes a blob to a file. It reports whether the blob was opened.
+func (m *maker) read(ctx context.Context, to *os.File, source string, desc ocispec.Descriptor) (opened bool, err error) {
 	body, err := m.source.Blob(ctx, source, desc, 0)
 	if err == nil {
 		body, err = layout.Verified(ctx, body, desc, source)
 	}
 	if err != nil {
-		return nil, unreadable(ctx, err)
+		return false, err
 	}
 	defer body.Close() // only read from
-	f, err := m.temporary()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := io.Copy(f, body); err != nil {
-		regular.Discard(f)
-		return nil, unreadable(ctx, err)
-	}
-	return f, nil
+	_, err = io.Copy(to, body)
+	return true, err
 }
 
 // unreadable returns the error for content that cannot be read. A full disk and the end of the context end the
