@@ -30,8 +30,9 @@ type recordedRevisions struct {
 	pending []*pendingRun
 	// deletes means that what is not wanted is deleted; onlyMirror is PruneOptions.OnlyMirror.
 	deletes, onlyMirror bool
-	// forget is PruneOptions.Forget.
-	forget string
+	// forget is PruneOptions.Forget. onlyHere means that the workspace knows it and the mirror does not.
+	forget   string
+	onlyHere bool
 	// published are catalogs of a forgotten image set in the mirror that none of its revisions has.
 	published []reference.Reference
 	// listed are the only images that are deleted; nil for all that no revision needs.
