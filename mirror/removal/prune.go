@@ -208,7 +208,7 @@ func pruneMirror(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.
 	if !o.Yes && saved == nil {
 		return result, nil
 	}
-	if result.Resources, err = r.dropGone(ctx, s, result.Forgotten); err != nil || p.Empty() {
+	if result.Resources, err = r.dropGone(ctx, s, result.Forgotten); err != nil || p.Empty() && len(r.others) == 0 {
 		return result, err
 	}
 	if o.Forget != "" && !r.onlyHere {

@@ -185,6 +185,20 @@ func (r *recordedRevisions) addRecord(set *revisionsOfSet) {
 	}
 }
 
+// unneeded returns the images in the records that no revision needs.
+func (r *recordedRevisions) unneeded() (all []reference.Reference) {
+	for i := range r.sets {
+		for j := range r.sets[i].record.Images {
+			img := &r.sets[i].record.Images[j]
+			ref := site.InMirror(img.Mirror, img.Source)
+			if recorded, wanted := r.all.Has(ref); recorded && !wanted {
+				all = append(all, ref)
+			}
+		}
+	}
+	return all
+}
+
 // accept returns an error unless a saved plan was made from the present records of this mirror.
 func (r *recordedRevisions) accept(saved *prune.DeletionPlan, o *PruneOptions) error {
 	again := fmt.Sprintf("make a new one with gantry prune %s, and review it", r.to)
@@ -199,8 +213,15 @@ func (r *recordedRevisions) accept(saved *prune.DeletionPlan, o *PruneOptions) e
 
 // plan returns what can be deleted.
 func (r *recordedRevisions) plan(ctx context.Context) (*prune.DeletionPlan, error) {
+	unneeded := r.unneeded()
 	if err := r.addOtherMirrors(ctx); err != nil {
 		return nil, err
+	}
+	r.others = map[imagePlace]bool{}
+	for _, ref := range unneeded {
+		if _, wanted := r.all.Has(ref); wanted {
+			r.others[imagePlace{ref.Path, ref.Digest}] = true
+		}
 	}
 	o, stop := r.options("searching the mirror")
 	defer stop()

@@ -39,6 +39,9 @@ type recordedRevisions struct {
 	listed *listedImages
 	// tagged is the one of PruneOptions.
 	tagged map[imagePlace]bool
+	// others are images in the records that only another mirror needs, whose repositories contain this one's or are below it. The
+	// records of both must not keep what neither needs, so this one leaves them out.
+	others map[imagePlace]bool
 	// deletions select images of the current revisions that are not wanted; nil for none.
 	deletions *deletions
 }
