@@ -128,6 +128,14 @@ test-long: ## run all tests in full length, without the race detector
 	cd .ci/tools/deltacorpus && $(PLAIN) $(GO) test -vet=off ./...
 	cd .ci/tools/conformance && $(PLAIN) $(GO) test -vet=off ./...
 
+# How many histories of mirrors make hardening makes, and the seed of the first.
+HISTORIES ?= 200
+SEED ?= 1
+
+.PHONY: hardening
+hardening: ## run the random histories of mirrors against the model of pruning: HISTORIES=200 from seed SEED=1 on
+	GANTRY_HISTORY=$(SEED) GANTRY_HISTORIES=$(HISTORIES) $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestHistories$$' ./mirror/histories
+
 .PHONY: demo
 demo: demo-began build ## mirror sample catalogs and releases directly and over signed disks, check the result, and print the time of each step
 	$(PLAIN) $(GO) run ./cmd/demo -gantry $(BIN)/gantry -built $$(($$(date +%s) - $$(cat $(BIN)/demo-began)))

@@ -102,7 +102,7 @@ func (a *app) mirrorCommand() *cobra.Command {
 	c.Flags().BoolVar(&o.ResourcesOnly, "resources-only", false, "write the cluster resources for what would be in the registry, and copy nothing")
 	c.Flags().BoolVar(&o.Prune, "prune", false, "after a complete run to a registry, delete what none of its image sets needs, as gantry prune --yes does")
 	c.Flags().IntVar(&o.MaxNestedPaths, "max-nested-paths", 0, "maximum number of path components at the destination; 0 is no limit")
-	c.Flags().BoolVar(&o.TagUntagged, "tag-untagged", false, "give the images of indexes and referrers tags, so that garbage collection which deletes untagged manifests keeps them")
+	c.Flags().BoolVar(&o.TagUntagged, "tag-untagged", false, "give every manifest a tag of its own, for garbage collection that deletes untagged manifests")
 	c.Flags().BoolVar(&o.CreateRepositories, "create-repositories", false, "create the repositories or projects that the plan needs on Amazon ECR, Harbor or Quay, as gantry registry prepare does")
 	addRegistryAPI(c.Flags(), &o.API)
 	parsedFlag(c.Flags(), &o.VolumeSize, "volume-size", "string", "", optional(archive.ParseVolumeSize), "maximum size of an archive's volumes: 4GiB, 4.7GB, cd, fat32, dvd, dvd-dl, bd or bd-dl (default: archiveSize of the configuration)")

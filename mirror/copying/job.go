@@ -149,7 +149,7 @@ type Rules struct {
 	// RepairMissing asks a registry for every manifest and blob, and copies nothing but what is missing.
 	// With ReadBlobs, damaged content is replaced, too.
 	RepairMissing bool
-	// TagUntagged gives tags to the manifests of the plan that have none, for garbage collection that deletes those.
+	// TagUntagged gives the manifests of the plan tags of their own, for garbage collection that deletes untagged ones.
 	TagUntagged bool
 }
 

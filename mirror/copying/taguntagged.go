@@ -15,9 +15,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/site"
 )
 
-// tagUntagged gives a tag to each manifest of a plan that has none at the mirror: the images of indexes, and referrers. Garbage
-// collection that deletes untagged manifests may otherwise delete blobs of them. It makes a request for each repository
-// with such manifests, and two for each new tag.
+// tagUntagged gives a tag to each manifest of a plan that may have none at the mirror, now or later: the images of indexes,
+// referrers, and what has a tag that can name another image once the source changes, while an image set or an earlier revision
+// still needs this one. Garbage collection that deletes untagged manifests may otherwise delete them or their blobs. It makes
+// a request for each repository with such manifests, and two for each new tag.
 func tagUntagged(ctx context.Context, t *site.RegistryDestination, p *plan.Plan) error {
 	untagged, err := untagged(t, p)
 	if err != nil {
@@ -60,7 +61,7 @@ func putTag(ctx context.Context, t *site.RegistryDestination, repository string,
 	return t.Client.PushManifest(ctx, t.Names[repository].WithTag(tag), desc.MediaType, raw)
 }
 
-// untagged returns the manifests that a plan gives no tag, by repository, sorted.
+// untagged returns the manifests that a plan gives no tag made of their digest, by repository, sorted.
 func untagged(t *site.RegistryDestination, p *plan.Plan) (map[string][]digest.Digest, error) {
 	if err := t.NameAll(p); err != nil {
 		return nil, err
@@ -73,12 +74,12 @@ func untagged(t *site.RegistryDestination, p *plan.Plan) (map[string][]digest.Di
 		repository string
 		digest     digest.Digest
 	}
-	tagged := map[place]bool{} // whether each manifest has a tag
+	tagged := map[place]bool{} // whether each manifest has a tag that only it can have
 	for i := range p.Images {
 		img := &p.Images[i]
 		err := contents.Walk(img.Digest, func(m *plan.Manifest) error {
 			at := place{img.Repository, m.Digest}
-			tagged[at] = tagged[at] || m.Digest == img.Digest && len(img.Tags) > 0
+			tagged[at] = tagged[at] || m.Digest == img.Digest && slices.ContainsFunc(img.Tags, func(tag string) bool { return plan.IsDigestTag(tag, m.Digest) })
 			return nil
 		}, func(plan.Blob) error { return nil })
 		if err != nil {

@@ -236,19 +236,29 @@ func TestTagUntagged(t *testing.T) {
 }
 
 // TestGarbageAfterKeepLast checks what the registry has after a prune that keeps revisions and garbage collection: what is
-// wanted, content of other clients, and the earlier state. With --delete-untagged, an image of that state is lost if its
-// tag names a newer one by now.
+// wanted, content of other clients, and the earlier state. With --delete-untagged, an image of that state whose tag names a
+// newer one by now is lost, unless the runs had --tag-untagged.
 func TestGarbageAfterKeepLast(t *testing.T) {
 	t.Parallel()
 	mirrortest.Long(t)
+	for _, tagged := range []bool{false, true} {
+		t.Run(fmt.Sprintf("tagged %t", tagged), func(t *testing.T) {
+			t.Parallel()
+			garbageAfterKeepLast(t, func(o *mirroring.Options) { o.TagUntagged = tagged }, tagged)
+		})
+	}
+}
+
+func garbageAfterKeepLast(t *testing.T, tags func(*mirroring.Options), tagged bool) {
+	t.Helper()
 	s, want := manyImages(t, rt.Options{Alone: true})
 	where := s.Docker("m")
-	s.Mirrored(want(4), where)
-	s.Mirrored(want(3), where)
+	s.Mirrored(want(4), where, tags)
+	s.Mirrored(want(3), where, tags)
 	pulled, err := s.Mirror.Client().Pull(t.Context(), "m/org/app00", "v1")
 	fail.On(t, err)
 	push(s, s.Source, "org/app00", "v1", "a newer image")
-	s.Mirrored(want(2), where)
+	s.Mirrored(want(2), where, tags)
 	foreign := push(s, s.Mirror, "m/org/app03", "site", "of another client")
 	check := func(after string, state map[string]bool) {
 		t.Helper()
@@ -271,10 +281,10 @@ func TestGarbageAfterKeepLast(t *testing.T) {
 	collect(false)
 	check("garbage collection", kept)
 	collect(true)
-	kept["app00@"+pulled.Digest.String()] = false
+	kept["app00@"+pulled.Digest.String()] = tagged
 	check("garbage collection of what has no tag", kept)
 	pruned(s, yes, at(where))
 	nothingLeft(s, at(where))
 	collect(true)
-	check("prune", map[string]bool{"app02@v1": false, "app00@v1": true, "app01@v1": true})
+	check("prune", map[string]bool{"app02@v1": false, "app00@v1": true, "app01@v1": true, "app00@" + pulled.Digest.String(): false})
 }

@@ -208,10 +208,10 @@ func pruneMirror(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.
 	if !o.Yes && saved == nil {
 		return result, nil
 	}
-	if result.Resources, err = dropGone(ctx, s, t); err != nil || p.Empty() {
+	if result.Resources, err = r.dropGone(ctx, s, result.Forgotten); err != nil || p.Empty() && len(r.others) == 0 {
 		return result, err
 	}
-	if o.Forget != "" {
+	if o.Forget != "" && !r.onlyHere {
 		if err := r.checkKept(all); err != nil {
 			return result, err
 		}
@@ -264,7 +264,7 @@ func refuses(t *site.RegistryDestination, err error) error {
 // another reading if that was necessary.
 func planWithTagged(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Session, r *recordedRevisions) (*recordedRevisions, *prune.DeletionPlan, error) {
 	p, err := r.plan(ctx)
-	if err != nil || o.Forget != "" {
+	if err != nil || o.Forget != "" && !r.onlyHere {
 		return r, p, err
 	}
 	var kept []prune.Kept

@@ -140,6 +140,13 @@ func TestPruneOverlap(t *testing.T) {
 	s.Verified(other, s.Docker("site/tools"))
 	nothingLeft(s)
 	nothingLeft(s, yes, at(s.Docker("site/tools")))
+	// Once the second one does not need it either, nothing of the first one keeps it.
+	s.Mirrored(s.Images("images.example.net/tools/must-gather:4.20"), s.Docker("site/tools"), func(o *mirroring.Options) { o.Name = "other" })
+	pruned(s, yes, at(s.Docker("site/tools")))
+	if s.Has("site/tools", "netcheck") {
+		t.Error("netcheck is left")
+	}
+	s.Operators("lantern")
 
 	nested := func(o *mirroring.Options) { o.MaxNestedPaths = 2 }
 	flat := func(o *removal.PruneOptions) { o.Mirror, o.MaxNestedPaths = s.Docker("flat"), 2 }

@@ -39,7 +39,7 @@ func (r *recordedRevisions) execute(ctx context.Context, s *workspace.Session, p
 	remains := p.Remains(all, report)
 	gone := func(ref reference.Reference) bool {
 		recorded, wanted := r.all.Has(ref)
-		return recorded && !wanted && !remains(ref)
+		return recorded && !wanted && !remains(ref) || r.others[imagePlace{ref.Path, ref.Digest}]
 	}
 	changed := report.Manifests+report.Tags > 0
 	var tags []string

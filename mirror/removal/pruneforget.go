@@ -34,6 +34,19 @@ func unknownSet(t *site.RegistryDestination, name string, known map[string]bool)
 	return env.InputHint("use one of: "+strings.Join(slices.Sorted(maps.Keys(known)), ", "), "the mirror %s has no image set %q", t, name)
 }
 
+// findForgotten adds the forgotten image set to the names of the known ones if only the workspace knows it: another run gave it up when
+// the mirror had no other, or the mirror lost its records.
+func (r *recordedRevisions) findForgotten(s *workspace.Session, names map[string]bool) error {
+	if r.forget == "" || names[r.forget] || s == nil {
+		return nil
+	}
+	known, err := s.RecordNames(r.to.Key())
+	if r.onlyHere = slices.Contains(known, r.forget); r.onlyHere {
+		names[r.forget] = true
+	}
+	return err
+}
+
 // checkForgotten returns an error if the mirror publishes a catalog of a forgotten image set that no record
 // lists: what it names is unknown.
 func (r *recordedRevisions) checkForgotten() error {
@@ -56,6 +69,9 @@ func (r *recordedRevisions) forgotten(now time.Time) *ForgottenSet {
 			r.env.Warnf("the image set %q was mirrored by %s %s ago (%s); if it is still in use, its next run mirrors everything again", revision.Name, site.Owner(revision), ageText(age), revision.LastRun.Format(time.RFC3339))
 		}
 		return &ForgottenSet{Name: revision.Name, LastRun: revision.LastRun, By: site.Owner(revision)}
+	}
+	if r.onlyHere {
+		return &ForgottenSet{Name: r.forget}
 	}
 	return nil
 }
@@ -95,15 +111,22 @@ func (r *recordedRevisions) dropForgotten(s *workspace.Session) error {
 	return site.SaveRecordedSets(s, r.to, sets)
 }
 
-// dropGone removes the records from the workspace whose image sets another run forgot, and writes the cluster
-// resources again if there were any.
-func dropGone(ctx context.Context, s *workspace.Session, t *site.RegistryDestination) (*cluster.ResourceFiles, error) {
+// dropGone removes the records from the workspace whose image sets another run forgot, and the one that only the workspace
+// knows and that is forgotten now. It writes the cluster resources again if there were any.
+func (r *recordedRevisions) dropGone(ctx context.Context, s *workspace.Session, forgotten *ForgottenSet) (*cluster.ResourceFiles, error) {
+	t := r.to
 	before, err := s.RecordNames(t.Key())
 	if err != nil || len(before) == 0 {
 		return nil, err
 	}
 	if err := site.SyncRecords(ctx, s, t); err != nil {
 		return nil, err
+	}
+	if r.onlyHere {
+		if err := r.dropForgotten(s); err != nil {
+			return nil, err
+		}
+		forgotten.Done = true
 	}
 	after, err := s.RecordNames(t.Key())
 	if err != nil || !slices.ContainsFunc(before, func(name string) bool { return !slices.Contains(after, name) }) {

@@ -93,4 +93,23 @@ func TestPruneForget(t *testing.T) {
 	s.Mirrored(isc, where)
 	s.Verified("", where)
 	s.VerifyCatalog("site", mirrortest.Acme, 4)
+
+	// The other workspace still has what it wrote, since a mirror without records has probably lost them, and gives it up.
+	s.Mirrored(edge, where, func(o *mirroring.Options) { o.Workspace = s.Path("other") })
+	pruned(s, yes, forget("edge"))
+	pruned(s, yes, forget("imageset"))
+	other := func(o *removal.PruneOptions) { o.Workspace = s.Path("other") }
+	if r := pruned(s, yes, forget("edge"), other); r.Forgotten == nil || !r.Forgotten.Done {
+		t.Errorf("%+v", r)
+	}
+	s.Mirrored(edge, where, func(o *mirroring.Options) { o.Workspace = s.Path("other") })
+	pruned(s, yes, forget("edge"))
+	s.Mirrored(isc, where, func(o *mirroring.Options) { o.Workspace = s.Path("other") })
+	_, err = prunes(s, yes, other)
+	mirrortest.Refused(t, err, advice.Input, `the workspace knows the image set "edge"`, "if it was given up")
+	if r := pruned(s, forget("edge"), other); r.Forgotten == nil || r.Forgotten.Done {
+		t.Errorf("%+v", r)
+	}
+	pruned(s, yes, forget("edge"), other)
+	nothingLeft(s, other)
 }

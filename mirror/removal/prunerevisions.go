@@ -45,11 +45,14 @@ func readRevisions(ctx context.Context, e *env.Env, o *PruneOptions, s *workspac
 	if err := r.readPending(ctx); err != nil {
 		return nil, advice.Wrap(advice.Failure, err, "nothing can be deleted while it cannot be read what runs pushed that did not end")
 	}
-	if len(listed)+len(r.pending) == 0 && r.listed == nil {
-		return nil, env.InputHint("run gantry mirror to it once: it records what an image set needs, and nothing is deleted without that", "the mirror %s has no records of image sets", t)
-	}
 	for _, run := range r.pending {
 		names[run.Name] = true
+	}
+	if err := r.findForgotten(s, names); err != nil {
+		return nil, err
+	}
+	if len(names) == 0 && r.listed == nil {
+		return nil, env.InputHint("run gantry mirror to it once: it records what an image set needs, and nothing is deleted without that", "the mirror %s has no records of image sets", t)
 	}
 	if o.Forget != "" && !names[o.Forget] {
 		return nil, unknownSet(t, o.Forget, names)
@@ -91,7 +94,7 @@ func checkRecorded(s *workspace.Session, t *site.RegistryDestination, names map[
 	}
 	for _, name := range records {
 		if _, forgotten := before[name]; !names[name] && !forgotten {
-			return env.InputHint("run gantry mirror for it once more, so that the mirror has the record", "the workspace knows the image set %q in %s, and the mirror has no record of it", name, t)
+			return env.InputHint("run gantry mirror for it once more, so that the mirror has the record; if it was given up, set Options.Forget to its name", "the workspace knows the image set %q in %s, and the mirror has no record of it", name, t)
 		}
 	}
 	return nil
@@ -182,6 +185,20 @@ func (r *recordedRevisions) addRecord(set *revisionsOfSet) {
 	}
 }
 
+// unneeded returns the images in the records that no revision needs.
+func (r *recordedRevisions) unneeded() (all []reference.Reference) {
+	for i := range r.sets {
+		for j := range r.sets[i].record.Images {
+			img := &r.sets[i].record.Images[j]
+			ref := site.InMirror(img.Mirror, img.Source)
+			if recorded, wanted := r.all.Has(ref); recorded && !wanted {
+				all = append(all, ref)
+			}
+		}
+	}
+	return all
+}
+
 // accept returns an error unless a saved plan was made from the present records of this mirror.
 func (r *recordedRevisions) accept(saved *prune.DeletionPlan, o *PruneOptions) error {
 	again := fmt.Sprintf("make a new one with gantry prune %s, and review it", r.to)
@@ -196,8 +213,15 @@ func (r *recordedRevisions) accept(saved *prune.DeletionPlan, o *PruneOptions) e
 
 // plan returns what can be deleted.
 func (r *recordedRevisions) plan(ctx context.Context) (*prune.DeletionPlan, error) {
+	unneeded := r.unneeded()
 	if err := r.addOtherMirrors(ctx); err != nil {
 		return nil, err
+	}
+	r.others = map[imagePlace]bool{}
+	for _, ref := range unneeded {
+		if _, wanted := r.all.Has(ref); wanted {
+			r.others[imagePlace{ref.Path, ref.Digest}] = true
+		}
 	}
 	o, stop := r.options("searching the mirror")
 	defer stop()

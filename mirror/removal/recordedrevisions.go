@@ -30,14 +30,18 @@ type recordedRevisions struct {
 	pending []*pendingRun
 	// deletes means that what is not wanted is deleted; onlyMirror is PruneOptions.OnlyMirror.
 	deletes, onlyMirror bool
-	// forget is PruneOptions.Forget.
-	forget string
+	// forget is PruneOptions.Forget. onlyHere means that the workspace knows it and the mirror does not.
+	forget   string
+	onlyHere bool
 	// published are catalogs of a forgotten image set in the mirror that none of its revisions has.
 	published []reference.Reference
 	// listed are the only images that are deleted; nil for all that no revision needs.
 	listed *listedImages
 	// tagged is the one of PruneOptions.
 	tagged map[imagePlace]bool
+	// others are images in the records that only another mirror needs, whose repositories contain this one's or are below it. The
+	// records of both must not keep what neither needs, so this one leaves them out.
+	others map[imagePlace]bool
 	// deletions select images of the current revisions that are not wanted; nil for none.
 	deletions *deletions
 }
