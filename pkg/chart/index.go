@@ -18,7 +18,25 @@ const (
 	MaxIndex = 128 << 20
 
 	maxEntry = 16 << 20 // of the versions of a chart, which are parsed together
+	maxKey   = 1 << 10  // of a line with the name of a chart
+
+	// The least bytes that a value has on average, and how many values any text may have: `{},` has three bytes
+	// and takes sixty times as much memory.
+	minValue   = 10
+	freeValues = 64 << 10
 )
+
+// checkDensity returns an error if parsing a text, YAML or JSON, would take far more memory than its length.
+func checkDensity(text []byte) error {
+	n := 0
+	for _, begin := range []string{"\n", ",", "{", "[", "- ", "? "} {
+		n += bytes.Count(text, []byte(begin))
+	}
+	if n > freeValues+len(text)/minValue {
+		return fmt.Errorf("it has about %d values in %d bytes, which is no list of charts", n, len(text))
+	}
+	return nil
+}
 
 // A Version is one version of a chart in an index.
 type Version struct {
@@ -56,8 +74,9 @@ func ParseIndex(text []byte) (*Index, error) {
 		APIVersion string                `json:"apiVersion" yaml:"apiVersion"`
 		Entries    map[string][]*Version `json:"entries" yaml:"entries"`
 	}
-	var err error
+	err := checkDensity(text)
 	switch {
+	case err != nil:
 	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")):
 		err = json.Unmarshal(text, &whole)
 	case len(text) > maxEntry:
@@ -111,7 +130,11 @@ func (i *Index) Versions(name string) ([]Version, error) {
 		return nil, fmt.Errorf("the versions of chart %s have more than %d bytes in the index", name, maxEntry)
 	}
 	var one map[string][]*Version
-	if err := yaml.Unmarshal(text, &one); err != nil {
+	err := checkDensity(text)
+	if err == nil {
+		err = yaml.Unmarshal(text, &one)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("reading the versions of chart %s in the index: %w", name, err)
 	}
 	return present(one[name]), nil
@@ -177,7 +200,7 @@ func isItem(line []byte) bool {
 // key returns the key of "NAME:".
 func key(line []byte) (string, bool) {
 	var one map[string]any
-	if !bytes.HasSuffix(line, []byte(":")) || yaml.Unmarshal(line, &one) != nil || len(one) != 1 {
+	if len(line) > maxKey || !bytes.HasSuffix(line, []byte(":")) || yaml.Unmarshal(line, &one) != nil || len(one) != 1 {
 		return "", false
 	}
 	for name, value := range one {
