@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gantry-mirror/gantry/pkg/file/density"
 )
 
 // Limits of the list of a repository, in bytes. The largest public ones have 25 MB, and below 4 MB
@@ -19,24 +21,7 @@ const (
 
 	maxEntry = 16 << 20 // of the versions of a chart, which are parsed together
 	maxKey   = 1 << 10  // of a line with the name of a chart
-
-	// The least bytes that a value has on average, and how many values any text may have: `{},` has three bytes
-	// and takes sixty times as much memory.
-	minValue   = 10
-	freeValues = 64 << 10
 )
-
-// checkDensity returns an error if parsing a text, YAML or JSON, would take far more memory than its length.
-func checkDensity(text []byte) error {
-	n := 0
-	for _, begin := range []string{"\n", ",", "{", "[", "- ", "? "} {
-		n += bytes.Count(text, []byte(begin))
-	}
-	if n > freeValues+len(text)/minValue {
-		return fmt.Errorf("it has about %d values in %d bytes, which is no list of charts", n, len(text))
-	}
-	return nil
-}
 
 // A Version is one version of a chart in an index.
 type Version struct {
@@ -74,7 +59,7 @@ func ParseIndex(text []byte) (*Index, error) {
 		APIVersion string                `json:"apiVersion" yaml:"apiVersion"`
 		Entries    map[string][]*Version `json:"entries" yaml:"entries"`
 	}
-	err := checkDensity(text)
+	err := density.Check(text)
 	switch {
 	case err != nil:
 	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")):
@@ -130,7 +115,7 @@ func (i *Index) Versions(name string) ([]Version, error) {
 		return nil, fmt.Errorf("the versions of chart %s have more than %d bytes in the index", name, maxEntry)
 	}
 	var one map[string][]*Version
-	err := checkDensity(text)
+	err := density.Check(text)
 	if err == nil {
 		err = yaml.Unmarshal(text, &one)
 	}
