@@ -69,3 +69,13 @@ func (l *lines) Read(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
+
+// TestDenseDocument checks that a YAML document of many empty values is a problem before it takes sixty times its size in
+// memory.
+func TestDenseDocument(t *testing.T) {
+	r := catalog.NewReader(catalog.Options{})
+	fail.On(t, r.File("a.yaml", strings.NewReader("schema: olm.package\nname: a\nx: ["+strings.Repeat("{},", 300_000)+"]\n")))
+	if _, err := r.Catalog(); err == nil || !strings.Contains(err.Error(), "would take too much memory") {
+		t.Errorf("got %.300v", err)
+	}
+}

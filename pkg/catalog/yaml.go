@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gantry-mirror/gantry/pkg/file/density"
 )
 
 // yaml reads the rest of a file as YAML documents; the first begins on the given line. Like
@@ -73,6 +75,10 @@ func (p *parser) document(text []byte, line int) bool {
 		if p.jsonObject(body, line+skipped) {
 			return p.err == nil
 		}
+	}
+	if err := density.Check(text); err != nil {
+		p.problem(line, "%v; if the file is not part of the catalog, list it in %s", err, IgnoreFile)
+		return false
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var node yaml.Node

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gantry-mirror/gantry/pkg/file/density"
 )
 
 // Limits of the list of a repository, in bytes. The largest public ones have 25 MB, and below 4 MB
@@ -18,6 +20,7 @@ const (
 	MaxIndex = 128 << 20
 
 	maxEntry = 16 << 20 // of the versions of a chart, which are parsed together
+	maxKey   = 1 << 10  // of a line with the name of a chart
 )
 
 // A Version is one version of a chart in an index.
@@ -56,8 +59,9 @@ func ParseIndex(text []byte) (*Index, error) {
 		APIVersion string                `json:"apiVersion" yaml:"apiVersion"`
 		Entries    map[string][]*Version `json:"entries" yaml:"entries"`
 	}
-	var err error
+	err := density.Check(text)
 	switch {
+	case err != nil:
 	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")):
 		err = json.Unmarshal(text, &whole)
 	case len(text) > maxEntry:
@@ -111,7 +115,11 @@ func (i *Index) Versions(name string) ([]Version, error) {
 		return nil, fmt.Errorf("the versions of chart %s have more than %d bytes in the index", name, maxEntry)
 	}
 	var one map[string][]*Version
-	if err := yaml.Unmarshal(text, &one); err != nil {
+	err := density.Check(text)
+	if err == nil {
+		err = yaml.Unmarshal(text, &one)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("reading the versions of chart %s in the index: %w", name, err)
 	}
 	return present(one[name]), nil
@@ -177,7 +185,7 @@ func isItem(line []byte) bool {
 // key returns the key of "NAME:".
 func key(line []byte) (string, bool) {
 	var one map[string]any
-	if !bytes.HasSuffix(line, []byte(":")) || yaml.Unmarshal(line, &one) != nil || len(one) != 1 {
+	if len(line) > maxKey || !bytes.HasSuffix(line, []byte(":")) || yaml.Unmarshal(line, &one) != nil || len(one) != 1 {
 		return "", false
 	}
 	for name, value := range one {

@@ -39,6 +39,29 @@ func filesOf(t *testing.T, archive []byte) func(yield func(string, []byte) bool)
 	}
 }
 
+// TestDenseIndex checks that an index which would take sixty times its size in memory is refused.
+func TestDenseIndex(t *testing.T) {
+	t.Parallel()
+	const n = 300_000
+	for name, text := range map[string]string{
+		"objects":       "entries:\n  a:\n  - {name: a}\n  - [" + strings.Repeat("{},", n) + "]\n",
+		"texts":         "entries:\n  a:\n" + strings.Repeat("  - b\n", n),
+		"nested lists":  "entries:\n  a:\n" + strings.Repeat("  - - - - - - - -\n", n),
+		"JSON":          `{"apiVersion":"v1","entries":{"a":[{}` + strings.Repeat(",{}", n) + `]}}`,
+		"one line":      "entries: {a: [" + strings.Repeat("1,", n) + "]}",
+		"a name":        "entries:\n  [" + strings.Repeat("1,", n) + "1]:\n",
+		"another chart": "entries:\n  a:\n  - {name: a}\n  [" + strings.Repeat("1,", n) + "1]:\n",
+	} {
+		i, err := chart.ParseIndex([]byte(text))
+		if err == nil {
+			_, err = i.Versions("a")
+		}
+		if err == nil || !strings.Contains(err.Error(), "would take too much memory") {
+			t.Errorf("%s: %.200v", name, err)
+		}
+	}
+}
+
 func TestParseIndex(t *testing.T) {
 	t.Parallel()
 	var lines []string

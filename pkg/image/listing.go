@@ -78,7 +78,7 @@ type Lister struct {
 	Also []string
 	// Sums makes it hash the files below Dir, so that View.Differs can compare them.
 	Sums bool
-	// Budget limits the unpacked bytes.
+	// Budget limits the unpacked bytes, and the names at, below and above Dir.
 	Budget *layers.Budget
 	// File, if not nil, is called with each regular file below Dir, by its path below the root. It
 	// does not have to read it to the end.
@@ -121,6 +121,11 @@ func (l *Lister) add(found *Listing, h *tar.Header, r io.Reader) error {
 	name, err := CleanPath(h.Name)
 	if err != nil {
 		return err
+	}
+	if l.concerns(name) {
+		if err := l.Budget.Name(name, h.Linkname); err != nil {
+			return err
+		}
 	}
 	if base := path.Base(name); strings.HasPrefix(base, whiteoutPrefix) {
 		return l.addMark(found, parent(name), base)

@@ -46,6 +46,9 @@ func (i *Image) readManifest(ctx context.Context, desc *ocispec.Descriptor) (Obj
 	if len(data) > manifest.MaxSize {
 		return nil, fmt.Errorf("the manifest has %d bytes, more than the limit of %d", len(data), manifest.MaxSize)
 	}
+	if err := manifest.CheckDensity(data); err != nil {
+		return nil, fmt.Errorf("reading the manifest: %w", err)
+	}
 	o, err := DecodeObject(data)
 	if err != nil {
 		return nil, fmt.Errorf("reading the manifest: %w", err)

@@ -19,7 +19,7 @@ const maxIndexes = 8
 // index and images give the same bytes. It returns the indexes that were written, by the index that each
 // replaces; none if all images are kept.
 func Smaller(ctx context.Context, r Reader, store Store, source string, index digest.Digest, keep func(digest.Digest) bool) (map[digest.Digest]digest.Digest, error) {
-	s := &smaller{Reader: r, builder: builder{store: store, seen: map[digest.Digest]bool{}}, source: source, keep: keep, written: map[digest.Digest]digest.Digest{}}
+	s := &smaller{Reader: r, builder: builder{store: store, seen: map[digest.Digest]bool{}}, source: source, keep: keep, written: map[digest.Digest]digest.Digest{}, done: map[digest.Digest]madeSmaller{}}
 	_, remains, err := s.index(ctx, index, 0)
 	if err == nil && !remains {
 		err = fmt.Errorf("index %s has none of its images left", index)
@@ -33,10 +33,27 @@ type smaller struct {
 	source  string
 	keep    func(digest.Digest) bool
 	written map[digest.Digest]digest.Digest
+	done    map[digest.Digest]madeSmaller // indexes may list each other many times
 }
 
-// index writes the index d, unless all of it is kept. remains reports whether it has images to keep.
-func (s *smaller) index(ctx context.Context, d digest.Digest, depth int) (desc ocispec.Descriptor, remains bool, err error) {
+// A madeSmaller is the result of an index.
+type madeSmaller struct {
+	desc    ocispec.Descriptor
+	remains bool
+}
+
+// index writes the index d once.
+func (s *smaller) index(ctx context.Context, d digest.Digest, depth int) (ocispec.Descriptor, bool, error) {
+	if made, ok := s.done[d]; ok {
+		return made.desc, made.remains, nil
+	}
+	desc, remains, err := s.writeIndex(ctx, d, depth)
+	s.done[d] = madeSmaller{desc, remains}
+	return desc, remains, err
+}
+
+// writeIndex writes the index d, unless all of it is kept. remains reports whether it has images to keep.
+func (s *smaller) writeIndex(ctx context.Context, d digest.Digest, depth int) (desc ocispec.Descriptor, remains bool, err error) {
 	if depth > maxIndexes {
 		return desc, false, fmt.Errorf("%s is nested in more than %d indexes", d, maxIndexes)
 	}

@@ -80,18 +80,31 @@ func (p *Plan) checkCharts() error {
 	if len(p.Charts) == 0 {
 		return nil
 	}
-	images := map[string][]*Image{} // by repository
-	for i := range p.Images {
-		if img := &p.Images[i]; img.Kind == ChartImage {
-			images[img.Repository] = append(images[img.Repository], img)
-		}
-	}
+	artifacts := p.artifacts(ChartImage)
 	for _, c := range p.Charts {
-		if !slices.ContainsFunc(images[c.Repository], func(img *Image) bool {
-			return img.Digest == c.Digest && img.Source == c.Source && img.isAt(c.Repository, c.Tag)
-		}) {
+		if !artifacts[artifact{c.Source, c.Digest, c.Repository, c.Tag}] {
 			return fmt.Errorf("chart %s has no image in the plan", nameOf(c.String()))
 		}
 	}
 	return nil
+}
+
+// An artifact is where an image is from, and one of its places in a mirror.
+type artifact struct {
+	source          string
+	digest          digest.Digest
+	repository, tag string
+}
+
+// artifacts returns the images of a kind.
+func (p *Plan) artifacts(kind ImageKind) map[artifact]bool {
+	all := map[artifact]bool{}
+	for i := range p.Images {
+		if img := &p.Images[i]; img.Kind == kind {
+			for _, tag := range img.Tags {
+				all[artifact{img.Source, img.Digest, img.Repository, tag}] = true
+			}
+		}
+	}
+	return all
 }

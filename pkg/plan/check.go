@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opencontainers/go-digest"
+
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -43,14 +45,8 @@ func (p *Plan) checkWhole() error {
 	if err != nil {
 		return err
 	}
-	for _, img := range p.Images {
-		size, err := c.size(img.Digest)
-		if err != nil {
-			return fmt.Errorf("image %s: %w", img.Source, err)
-		}
-		if img.Size != size {
-			return advice.New(advice.Failure, makeAgain, "image %s: its size is %d, but its manifests and blobs have %d bytes", img.Source, img.Size, size)
-		}
+	if err := p.checkSizes(c); err != nil {
+		return err
 	}
 	if p.Count().Bytes > maxBytes {
 		return fmt.Errorf("its content has more than %d bytes", int64(maxBytes))
@@ -61,20 +57,8 @@ func (p *Plan) checkWhole() error {
 	if !slices.IsSortedFunc(p.Images, CompareImages) {
 		return errors.New("its images are not in order")
 	}
-	for _, cat := range p.Catalogs {
-		if !slices.ContainsFunc(p.Images, func(img Image) bool {
-			return img.Catalog == cat.Name() && img.Kind == CatalogImage && img.Digest == cat.Digest
-		}) {
-			return fmt.Errorf("catalog %s has no image in the plan", cat.Name())
-		}
-		if cat.VariantOf == cat.Name() {
-			return fmt.Errorf("catalog %s is a variant of itself", cat.Name())
-		}
-	}
-	for _, img := range p.Images {
-		if (img.Kind == CatalogImage) != slices.ContainsFunc(p.Catalogs, func(cat Catalog) bool { return cat.Name() == img.Catalog }) {
-			return fmt.Errorf("image %s is not the image of a catalog in the plan", img.Source)
-		}
+	if err := p.checkCatalogs(); err != nil {
+		return err
 	}
 	if err := p.checkRewritten(c); err != nil {
 		return err
@@ -89,6 +73,62 @@ func (p *Plan) checkWhole() error {
 		return err
 	}
 	return CheckTags(p.Images)
+}
+
+// checkSizes compares the sizes of images with those of their content.
+func (p *Plan) checkSizes(c *Contents) error {
+	type content struct {
+		size   int64
+		visits int
+	}
+	contents, visits := map[digest.Digest]content{}, 0
+	for _, img := range p.Images {
+		of, ok := contents[img.Digest]
+		if !ok {
+			var err error
+			if of.size, of.visits, err = c.size(img.Digest); err != nil {
+				return fmt.Errorf("image %s: %w", img.Source, err)
+			}
+			contents[img.Digest] = of
+		}
+		if img.Size != of.size {
+			return advice.New(advice.Failure, makeAgain, "image %s: its size is %d, but its manifests and blobs have %d bytes", img.Source, img.Size, of.size)
+		}
+		if visits += of.visits; visits > maxAllVisits {
+			return fmt.Errorf("its images list more than %d manifests and blobs", maxAllVisits)
+		}
+	}
+	return nil
+}
+
+// checkCatalogs checks that catalogs and their images match.
+func (p *Plan) checkCatalogs() error {
+	digests := map[string]map[digest.Digest]bool{} // of catalog images, by the name of the catalog
+	for _, img := range p.Images {
+		if img.Kind == CatalogImage {
+			if digests[img.Catalog] == nil {
+				digests[img.Catalog] = map[digest.Digest]bool{}
+			}
+			digests[img.Catalog][img.Digest] = true
+		}
+	}
+	names := map[string]bool{}
+	for _, cat := range p.Catalogs {
+		name := cat.Name()
+		names[name] = true
+		if !digests[name][cat.Digest] {
+			return fmt.Errorf("catalog %s has no image in the plan", name)
+		}
+		if cat.VariantOf == name {
+			return fmt.Errorf("catalog %s is a variant of itself", name)
+		}
+	}
+	for _, img := range p.Images {
+		if (img.Kind == CatalogImage) != names[img.Catalog] {
+			return fmt.Errorf("image %s is not the image of a catalog in the plan", img.Source)
+		}
+	}
+	return nil
 }
 
 // checkReleases checks that releases and their images match.

@@ -133,56 +133,75 @@ func (c *Contents) Has(d digest.Digest) bool {
 
 // Walk visits the manifest root and everything below it: children before the index that lists them,
 // blobs before the manifest that lists them. Content that is shared within the image is visited
-// each time it is listed. Walk stops at the first error.
+// each time it is listed; too many visits are an error. Walk stops at the first error.
 func (c *Contents) Walk(root digest.Digest, manifest func(*Manifest) error, blob func(Blob) error) error {
-	return c.walk(root, 0, manifest, func(at int) error { return blob(c.blobs[at]) })
+	return c.WalkIndexes(root, manifest, func(at int) error { return blob(c.blobs[at]) })
 }
 
 // WalkIndexes is Walk, but passes the index of each blob in [Contents.Blobs].
 func (c *Contents) WalkIndexes(root digest.Digest, manifest func(*Manifest) error, blob func(at int) error) error {
-	return c.walk(root, 0, manifest, blob)
+	return (&walk{c: c, manifest: manifest, blob: blob}).visit(root, 0)
 }
 
-// size returns the size of all manifests and blobs below root, each counted once.
-func (c *Contents) size(root digest.Digest) (int64, error) {
+// size returns the size of all manifests and blobs below root, each counted once, and how many a walk visits.
+func (c *Contents) size(root digest.Digest) (sum int64, visits int, err error) {
 	seen := map[digest.Digest]bool{}
-	var sum int64
 	add := func(d digest.Digest, n int64) {
+		visits++
 		if !seen[d] {
 			seen[d] = true
 			sum += n
 		}
 	}
-	err := c.Walk(root,
+	err = c.Walk(root,
 		func(m *Manifest) error { add(m.Digest, m.Size); return nil },
 		func(b Blob) error { add(b.Digest, b.Size); return nil })
-	return sum, err
+	return sum, visits, err
 }
 
 // MaxDepth is the maximum nesting of indexes. An image has two levels.
 const MaxDepth = 8
 
-func (c *Contents) walk(d digest.Digest, depth int, manifest func(*Manifest) error, blob func(at int) error) error {
-	m := c.manifest(d)
+// An index may list another one many times, and that one the next, so that few manifests are visited without end. A walk
+// visits at most maxVisits manifests and blobs, and walks of all images of a plan maxAllVisits. Large images have some
+// thousands.
+const (
+	maxVisits    = 1 << 20
+	maxAllVisits = 1 << 26
+)
+
+// A walk visits a manifest and everything below it.
+type walk struct {
+	c        *Contents
+	manifest func(*Manifest) error
+	blob     func(at int) error
+	visits   int
+}
+
+func (w *walk) visit(d digest.Digest, depth int) error {
+	m := w.c.manifest(d)
 	if m == nil {
 		return fmt.Errorf("manifest %s is not in the plan", d)
 	}
 	if depth > MaxDepth {
 		return fmt.Errorf("manifest %s is nested in more than %d indexes", d, MaxDepth)
 	}
+	if w.visits += 1 + len(m.Blobs); w.visits > maxVisits {
+		return fmt.Errorf("manifest %s is in an index of more than %d manifests and blobs", d, maxVisits)
+	}
 	for _, child := range m.Manifests {
-		if err := c.walk(child, depth+1, manifest, blob); err != nil {
+		if err := w.visit(child, depth+1); err != nil {
 			return err
 		}
 	}
 	for _, b := range m.Blobs {
-		at, ok := c.blob(b)
+		at, ok := w.c.blob(b)
 		if !ok {
 			return fmt.Errorf("blob %s of manifest %s is not in the plan", b, d)
 		}
-		if err := blob(at); err != nil {
+		if err := w.blob(at); err != nil {
 			return err
 		}
 	}
-	return manifest(m)
+	return w.manifest(m)
 }

@@ -3,7 +3,6 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -96,13 +95,12 @@ func (p *Plan) checkFiles() error {
 		return err
 	}
 	var names fileartifact.Names
+	artifacts := p.artifacts(FileImage)
 	for _, f := range p.Files {
 		if wrong := names.Add(f.Name); wrong != nil {
 			return advice.Wrap(advice.Failure, wrong, "give one of them another target, and make the plan again")
 		}
-		if !slices.ContainsFunc(p.Images, func(img Image) bool {
-			return img.Kind == FileImage && img.Digest == f.Digest && img.Source == f.Source && img.isAt(f.Repository, f.Tag)
-		}) {
+		if !artifacts[artifact{f.Source, f.Digest, f.Repository, f.Tag}] {
 			return fmt.Errorf("file %s has no image in the plan", nameOf(f.Name))
 		}
 		found := false

@@ -44,7 +44,7 @@ func (p *Plan) Remove(r Removal) (*Plan, error) {
 		img.Reasons = reasons
 		if c := rebuilt[img.Catalog]; c != nil && img.Kind == CatalogImage {
 			img.Digest, img.Tags = c.Digest, []string{c.Tag}
-			if img.Size, err = content.size(c.Digest); err != nil {
+			if img.Size, _, err = content.size(c.Digest); err != nil {
 				return nil, err
 			}
 		}

@@ -51,7 +51,7 @@ func randomPlan(t *testing.T, r *rand.Rand, images, bases int, largest int64) *P
 	contents, err := p.Contents()
 	fail.On(t, err)
 	for i := range p.Images {
-		if p.Images[i].Size, err = contents.size(p.Images[i].Digest); err != nil {
+		if p.Images[i].Size, _, err = contents.size(p.Images[i].Digest); err != nil {
 			t.Fatal(err)
 		}
 	}

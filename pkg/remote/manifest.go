@@ -137,6 +137,9 @@ func (c *Client) get(ctx context.Context, at hostRef) (ocispec.Descriptor, []byt
 	if isPage(raw) {
 		return none, nil, at.h.unexpected(r, raw, "a manifest")
 	}
+	if err := manifest.CheckDensity(raw); err != nil {
+		return none, nil, at.h.failure(r, err)
+	}
 	named, got := digest.Digest(resp.Header.Get("Docker-Content-Digest")), at.ref.Digest
 	if named != "" {
 		if err := matches(named, raw); err != nil {

@@ -15,8 +15,12 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// MaxReferrers is how many referrers of one manifest are read. A longer list is an error.
-const MaxReferrers = 1000
+// MaxReferrers is how many referrers of one manifest are read, and maxReferrerText how many bytes all pages of the list
+// have. A longer list is an error.
+const (
+	MaxReferrers    = 1000
+	maxReferrerText = 4 * manifest.MaxSize
+)
 
 // ErrNoReferrersAPI means that a registry does not have the referrers API of the distribution
 // specification 1.1: it lists referrers by tag (ReferrersTag), if at all.
@@ -82,17 +86,17 @@ func (c *Client) referrers(ctx context.Context, at hostRef) (all []ocispec.Descr
 		scopes: []string{pull(at.ref.Path)}, path: "/v2/" + at.ref.Path + "/referrers/" + at.ref.Digest.String(),
 		header: http.Header{"Accept": {ocispec.MediaTypeImageIndex}},
 	}
-	visited := map[string]bool{}
+	visited, read := map[string]bool{}, 0
 	for {
-		page, next, err := c.referrersPage(ctx, at, r)
+		page, size, next, err := c.referrersPage(ctx, at, r)
 		if err != nil {
 			return nil, err
 		}
 		h.referrersAPI.CompareAndSwap(apiUnknown, apiPresent)
 		all = append(all, page...)
 		visited[r.url] = true
-		if len(all) > MaxReferrers || next != "" && (len(page) == 0 || visited[next]) {
-			return nil, h.failure(r, fmt.Errorf("the registry lists more than %d referrers, or a list without end", MaxReferrers))
+		if read += size; len(all) > MaxReferrers || read > maxReferrerText || next != "" && (len(page) == 0 || visited[next]) {
+			return nil, h.failure(r, fmt.Errorf("the registry lists more than %d referrers, or more than %d MiB, or a list without end", MaxReferrers, maxReferrerText>>20))
 		}
 		if next == "" {
 			return all, nil
@@ -103,8 +107,8 @@ func (c *Client) referrers(ctx context.Context, at hostRef) (all []ocispec.Descr
 
 func noReferrersAPI(h *host) error { return fmt.Errorf("%s: %w", h.name, ErrNoReferrersAPI) }
 
-// referrersPage reads one page and the URL of the next.
-func (c *Client) referrersPage(ctx context.Context, at hostRef, r *request) (page []ocispec.Descriptor, next string, err error) {
+// referrersPage reads one page of size bytes and the URL of the next.
+func (c *Client) referrersPage(ctx context.Context, at hostRef, r *request) (page []ocispec.Descriptor, size int, next string, err error) {
 	h := at.h
 	err = c.retry(ctx, func(ctx context.Context) error {
 		resp, err := h.do(ctx, r)
@@ -135,10 +139,11 @@ func (c *Client) referrersPage(ctx context.Context, at hostRef, r *request) (pag
 			}
 			return h.failure(r, err)
 		}
+		size = len(raw)
 		next, err = nextPage(h, r, resp)
 		return err
 	})
-	return page, next, err
+	return page, size, next, err
 }
 
 // ParseReferrers reads a list of referrers: an index whose entries have valid digests and sizes.
@@ -146,6 +151,9 @@ func ParseReferrers(raw []byte) ([]ocispec.Descriptor, error) {
 	var index struct {
 		MediaType string               `json:"mediaType"`
 		Manifests []ocispec.Descriptor `json:"manifests"`
+	}
+	if err := manifest.CheckDensity(raw); err != nil {
+		return nil, fmt.Errorf("reading the list of referrers: %w", err)
 	}
 	if err := json.Unmarshal(raw, &index); err != nil || index.Manifests == nil || index.MediaType != "" && !manifest.IsIndex(index.MediaType) {
 		return nil, errors.New("the list of referrers is not an index")

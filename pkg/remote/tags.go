@@ -19,9 +19,10 @@ const (
 
 	// A registry may invent pages. A repository has at most maxAllTags tags, and after somePages
 	// requests, at least fewTags for each request: the smallest pages of registries have 50.
-	maxAllTags = 1_000_000
-	somePages  = 500
-	fewTags    = 10
+	maxAllTags  = 1_000_000
+	maxAllNames = 256 << 20 // bytes of memory; a tag has at most 128 letters
+	somePages   = 500
+	fewTags     = 10
 )
 
 // Tags returns the tags of repo in the registry's order, at most limit of them; 0 means all. If
@@ -62,19 +63,22 @@ func (c *Client) pages(ctx context.Context, at hostRef, r *request, limit int) (
 // all reports whether there is no further page. A list that does not end is an error.
 func (c *Client) eachPage(ctx context.Context, at hostRef, r *request, see func(page []string) (more bool)) (all bool, err error) {
 	visited := map[string]bool{}
-	names := 0
+	names, size := 0, 0
 	for {
 		page, following, err := c.tags(ctx, at, r)
 		if err != nil {
 			return false, err
 		}
 		names += len(page)
-		if !see(page) || following == "" {
-			return following == "", nil
+		for _, name := range page {
+			size += len(name) + 16 // with its header
 		}
 		visited[r.url] = true
-		pages := len(visited)
-		if len(page) == 0 || visited[following] || names > maxAllTags || pages >= somePages && names < fewTags*pages {
+		pages, large := len(visited), names > maxAllTags || size > maxAllNames
+		if !large && (!see(page) || following == "") {
+			return following == "", nil
+		}
+		if large || len(page) == 0 || visited[following] || pages >= somePages && names < fewTags*pages {
 			e := at.h.failure(r, fmt.Errorf("the registry's list of %[1]s does not end after %[2]d %[1]s on %[3]d pages", r.kind, names, pages))
 			e.Hint = "check the registry, or the proxy in front of it: it seems to invent pages"
 			return false, e

@@ -8,7 +8,9 @@
 package manifest
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -31,6 +33,21 @@ const schema1 = "application/vnd.docker.distribution.manifest.v1"
 // MaxSize is the maximum size of a manifest in bytes. Registries accept at least 4 MiB
 // (distribution specification, "Pushing manifests").
 const MaxSize = 8 << 20
+
+// The least bytes that an object of a manifest has on average, and how many objects any manifest may have: `{},` has
+// three bytes and takes fifty times as much memory.
+const (
+	minObject   = 32
+	freeObjects = 64 << 10
+)
+
+// CheckDensity returns an error if parsing a manifest would take far more memory than its length.
+func CheckDensity(raw []byte) error {
+	if n := bytes.Count(raw, []byte("{")); n > freeObjects+len(raw)/minObject {
+		return fmt.Errorf("it has %d objects in %d bytes and is not a manifest", n, len(raw))
+	}
+	return nil
+}
 
 // IsImage reports whether mediaType is the media type of an image manifest.
 func IsImage(mediaType string) bool {

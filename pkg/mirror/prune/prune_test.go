@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,6 +104,22 @@ func TestRecordedOnly(t *testing.T) {
 	}
 	if _, err := Execute(t.Context(), p, m, true, Options{}); err != nil || len(m.repos["pre/x"]) != 0 {
 		t.Errorf("%v; left: %v", err, m.repos)
+	}
+}
+
+// TestRepeatedIndexes checks that indexes which list each other many times are read once.
+func TestRepeatedIndexes(t *testing.T) {
+	t.Parallel()
+	m := newMemory(true)
+	d := m.push("pre/x", newImage("", "a"))
+	for i := range plan.MaxDepth {
+		d = m.push("pre/x", newIndex(fmt.Sprint(i), slices.Repeat([]digest.Digest{d}, 40)...), "v1")
+	}
+	r := &Recorded{}
+	r.AddImage(Revision{ImageSet: "set"}, reference.Reference{Host: "mirror", Path: "pre/x", Tag: "v1", Digest: d}, "quay.io/x", false)
+	p, err := Make(t.Context(), r, m, Options{})
+	if err != nil || len(p.Manifests) != plan.MaxDepth+1 {
+		t.Errorf("%v; %+v", err, p)
 	}
 }
 

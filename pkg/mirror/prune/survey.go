@@ -35,14 +35,22 @@ type survey struct {
 	lists map[digest.Digest][]digest.Digest
 	// belong are the manifests that records list as signatures and other referrers of a manifest.
 	belong map[digest.Digest][]digest.Digest
+	// described are the manifests whose content was added, with the least depth, and whether they were wanted then.
+	described map[digest.Digest]described
 	// tags are those to delete while their manifests stay, or are already gone.
 	tags []Tag
+}
+
+type described struct {
+	depth  int
+	wanted bool
 }
 
 func newSurvey(repo *repository, m *maker) *survey {
 	s := &survey{
 		repository: repo, maker: m, at: map[string]digest.Digest{}, present: map[digest.Digest]bool{}, held: map[digest.Digest]string{},
 		unknown: map[digest.Digest]*content{}, lists: map[digest.Digest][]digest.Digest{}, belong: map[digest.Digest][]digest.Digest{},
+		described: map[digest.Digest]described{},
 	}
 	for d, at := range repo.manifests {
 		if at.subject != "" {
@@ -119,6 +127,10 @@ func (s *survey) describeRecorded(ctx context.Context) error {
 // describe adds what a manifest contains. It is read unless another repository or a plan has it.
 func (s *survey) describe(ctx context.Context, d digest.Digest, depth int) error {
 	at, c := s.manifests[d], s.maker.content(d)
+	if before, ok := s.described[d]; ok && before.depth <= depth && before.wanted == at.wanted {
+		return nil // indexes may list each other many times
+	}
+	s.described[d] = described{depth, at.wanted}
 	if c == nil {
 		mediaType, raw, err := s.maker.registry.Manifest(ctx, s.path, d)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -310,7 +310,7 @@ func (f *attachmentFinder) read(ctx context.Context, s *sourceSubject, a *attach
 		a.artifactType, a.predicateType = artifactOf(desc.MediaType, raw)
 	}
 	if a.err = f.graph.add(desc, raw); a.err == nil {
-		a.err = f.graph.resolve(ctx, &imageRequest{source: a.source, kind: a.kind, all: true}, desc, 0)
+		a.err = f.graph.resolve(ctx, &imageRequest{source: a.source, kind: a.kind, all: true}, desc)
 	}
 	if a.err == nil && s.signed != nil && a.kind == plan.SignatureImage {
 		a.err = s.signed.verify(ctx, f.sources.Images, raw, a.source)

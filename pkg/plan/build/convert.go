@@ -113,7 +113,7 @@ func (g *manifestGraph) convert(ctx context.Context, source string, root digest.
 		g.node(desc.Digest).built = true
 	}
 	made := written[root].Digest
-	return made, g.resolve(ctx, &imageRequest{source: source, all: true}, ocispec.Descriptor{Digest: made}, 0)
+	return made, g.resolve(ctx, &imageRequest{source: source, all: true}, ocispec.Descriptor{Digest: made})
 }
 
 func conversionError(err error, format manifest.Format) error {

@@ -3,7 +3,6 @@ package build
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -39,7 +38,11 @@ func parseManifest(desc ocispec.Descriptor, raw []byte) (*parsedManifest, error)
 		Layers        []ocispec.Descriptor `json:"layers"`
 		Manifests     []ocispec.Descriptor `json:"manifests"`
 	}
-	if err := json.Unmarshal(raw, &m); err != nil {
+	err := manifest.CheckDensity(raw)
+	if err == nil {
+		err = json.Unmarshal(raw, &m)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("reading manifest %s: %w", desc.Digest, err)
 	}
 	if manifest.IsSchema1(desc.MediaType) || m.SchemaVersion == 1 {
@@ -71,13 +74,14 @@ func parseManifest(desc ocispec.Descriptor, raw []byte) (*parsedManifest, error)
 	case m.Config == nil:
 		return nil, fmt.Errorf("reading manifest %s: it has no config", desc.Digest)
 	}
-	seen := map[digest.Digest]int64{}
+	seen, types := map[digest.Digest]int64{}, map[string]bool{desc.MediaType: true}
 	n.blobs = make([]plan.Blob, 0, 1+len(m.Layers))
 	for _, d := range append([]ocispec.Descriptor{*m.Config}, m.Layers...) {
 		if err := checkDescriptor(d); err != nil {
 			return nil, fmt.Errorf("reading manifest %s: %w", desc.Digest, err)
 		}
-		if !slices.Contains(n.types, d.MediaType) {
+		if !types[d.MediaType] {
+			types[d.MediaType] = true
 			n.types = append(n.types, d.MediaType)
 		}
 		if isForeign(d) {

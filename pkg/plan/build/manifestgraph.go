@@ -103,7 +103,7 @@ func (g *manifestGraph) resolveRequest(ctx context.Context, w *imageRequest) (di
 		return "", err
 	}
 	if d := w.digest; d != "" {
-		return d, g.resolve(ctx, w, ocispec.Descriptor{Digest: d}, 0)
+		return d, g.resolve(ctx, w, ocispec.Descriptor{Digest: d})
 	}
 	desc, raw, err := g.images.Manifest(ctx, w.source, "")
 	if err != nil {
@@ -112,7 +112,7 @@ func (g *manifestGraph) resolveRequest(ctx context.Context, w *imageRequest) (di
 	if err := g.add(desc, raw); err != nil {
 		return "", err
 	}
-	return desc.Digest, g.resolve(ctx, w, desc, 0)
+	return desc.Digest, g.resolve(ctx, w, desc)
 }
 
 func (g *manifestGraph) node(d digest.Digest) *graphNode {
@@ -126,11 +126,22 @@ func (g *manifestGraph) node(d digest.Digest) *graphNode {
 	return node
 }
 
-// resolve reads the manifest of desc and, for an index, the children that w selects. depth is the
-// number of indexes above it.
-func (g *manifestGraph) resolve(ctx context.Context, w *imageRequest, desc ocispec.Descriptor, depth int) error {
+// maxManifests is how many manifests the indexes of one image list at most, counted each time that they are listed.
+const maxManifests = 10_000
+
+// resolve reads the manifest of desc and, for an index, the children that w selects.
+func (g *manifestGraph) resolve(ctx context.Context, w *imageRequest, desc ocispec.Descriptor) error {
+	visited := 0
+	return g.resolveBelow(ctx, w, desc, 0, &visited)
+}
+
+// resolveBelow is resolve for a manifest that is nested in depth indexes.
+func (g *manifestGraph) resolveBelow(ctx context.Context, w *imageRequest, desc ocispec.Descriptor, depth int, visited *int) error {
 	if depth > plan.MaxDepth {
 		return fmt.Errorf("manifest %s is nested in more than %d indexes", desc.Digest, plan.MaxDepth)
+	}
+	if *visited++; *visited > maxManifests {
+		return fmt.Errorf("its index lists more than %d manifests", maxManifests)
 	}
 	node := g.node(desc.Digest)
 	n, err := g.load(ctx, node, w.source, desc)
@@ -150,7 +161,7 @@ func (g *manifestGraph) resolve(ctx context.Context, w *imageRequest, desc ocisp
 	found := len(n.children) == 0
 	none := &platformError{requested: platformNames(w.platforms), available: platformsOf(n.children)}
 	for _, c := range children {
-		err := g.resolve(ctx, w, c, depth+1)
+		err := g.resolveBelow(ctx, w, c, depth+1, visited)
 		if inner, ok := errors.AsType[*platformError](err); ok {
 			none.available = slices.Concat(none.available, inner.available)
 			continue

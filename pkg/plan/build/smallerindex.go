@@ -30,7 +30,7 @@ func (g *manifestGraph) makeSmaller(ctx context.Context, source string, original
 		g.node(d).built = true
 	}
 	made := written[original]
-	return made, g.resolve(ctx, &imageRequest{source: source, all: true}, ocispec.Descriptor{Digest: made}, 0)
+	return made, g.resolve(ctx, &imageRequest{source: source, all: true}, ocispec.Descriptor{Digest: made})
 }
 
 // RebuildIndex makes the smaller index of an image of a plan, or the converted image, again, and stores it.

@@ -2,10 +2,12 @@ package build
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
@@ -83,6 +85,28 @@ func TestPlanNestedIndexes(t *testing.T) {
 	}
 }
 
+// TestPlanRepeatedIndexes checks that indexes which list each other many times do not keep the planner busy, also not
+// those of a platform that is left out.
+func TestPlanRepeatedIndexes(t *testing.T) {
+	w := newFixture(t)
+	inner := w.image("wide")
+	w.push("quay.io/org/wide", inner)
+	for range plan.MaxDepth - 2 {
+		inner = w.indexOf(slices.Repeat([]ocispec.Descriptor{inner}, 40)...)
+		w.push("quay.io/org/wide", inner)
+	}
+	w.push("quay.io/org/wide:v1", inner)
+	w.push("quay.io/org/plain:v1", w.image("plain"))
+	inner.Platform = &ocispec.Platform{OS: "other", Architecture: "amd64"}
+	good := w.on("amd64", "good")
+	w.push("quay.io/org/wide", good)
+	w.push("quay.io/org/wide:v2", w.indexOf(inner, good))
+	p := w.makePlan("  additionalImages: [{name: 'quay.io/org/wide:v1'}, {name: 'quay.io/org/plain:v1'}, {name: 'quay.io/org/wide:v2', " + onlyAMD + "}]\n")
+	if len(p.Missing) != 1 || !strings.Contains(p.Missing[0].Message, "lists more than") || len(p.Images) != 2 {
+		t.Errorf("missing %+v, %d images; want the wide one missing alone", p.Missing, len(p.Images))
+	}
+}
+
 func TestSplitLayout(t *testing.T) {
 	for in, want := range map[string][2]string{
 		"oci:///a/b":              {"/a/b", ""},
@@ -119,6 +143,7 @@ func TestParseManifest(t *testing.T) {
 		{"a layer of no bytes", image, `{"config":` + desc("c") + `,"layers":[{"digest":"` + digest.FromString("y").String() + `","size":0}]}`, "has the size 0, but it is not the digest of empty content"},
 		{"an empty layer", image, `{"config":` + desc("c") + `,"layers":[{"digest":"` + digest.FromString("").String() + `","size":0}]}`, ""},
 		{"a blob of two sizes", image, `{"config":` + desc("c") + `,"layers":[{"digest":"` + d + `","size":2}]}`, "two sizes"},
+		{"many empty objects", image, `{"config":{},"layers":[{}` + strings.Repeat(",{}", 100_000) + `]}`, "it has 100003 objects in"},
 		{"a bad child", index, `{"manifests":[{"digest":"x"}]}`, "digest"},
 	} {
 		n, err := parseManifest(descriptor(tc.given, tc.raw), []byte(tc.raw))

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/gantry-mirror/gantry/pkg/file/density"
 )
 
 const (
@@ -62,6 +64,9 @@ func (p *Payload) addManifests(files []file) error {
 
 // eachObject calls each for every object of a manifest, with its text.
 func eachObject(text []byte, each func(object, []byte) error) error {
+	if err := density.Check(text); err != nil {
+		return err
+	}
 	for n, doc := range documents(text) {
 		var o object
 		if err := yaml.Unmarshal(doc, &o); err != nil {

@@ -63,3 +63,12 @@ func TestDocuments(t *testing.T) {
 		fail.Diff(t, want, got)
 	}
 }
+
+// TestDenseManifest checks that a manifest of many empty values is refused before it takes sixty times its size in memory.
+func TestDenseManifest(t *testing.T) {
+	text := "kind: " + policyKind + "\nx: [" + strings.Repeat("{},", 300_000) + "]\n"
+	err := eachObject([]byte(text), func(object, []byte) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "would take too much memory") {
+		t.Errorf("got %.300v", err)
+	}
+}
