@@ -8,7 +8,7 @@ import (
 
 const (
 	anchorWidth  = 24
-	anchorTable  = 1 << 20 // slots of 8 bytes, at most
+	anchorTable  = 1 << 19 // slots of 8 bytes, at most
 	anchorProbes = 8
 	prime        = 0x9E3779B185EBCA87
 	prime2       = 0xC2B2AE3D27D4EB4F
@@ -25,7 +25,7 @@ type anchors struct {
 // newAnchors returns an index for that many bytes, in the memory of slots if that is enough.
 func newAnchors(size int64, memory []uint64) *anchors {
 	every := max(6, bits.Len64(uint64(size)/(anchorTable/2)))
-	slots := min(anchorTable, 1<<bits.Len64(uint64(size)>>(every-2)|0xff))
+	slots := min(anchorTable, 1<<bits.Len64(uint64(size)>>(every-1)|0xff))
 	memory = room(memory, slots, anchorTable)
 	clear(memory)
 	return &anchors{slots: memory, mask: uint64(slots - 1), shift: uint(64 - every)}

@@ -31,8 +31,9 @@ type comparer struct {
 	matcher matcher
 }
 
-func newComparer(target io.ReaderAt, bases *addresses, a *anchors, e effort) *comparer {
-	return &comparer{effort: e, target: target, bases: bases, anchors: a, matcher: matcher{effort: e}}
+// begin prepares the comparison of contents, in the memory of the one before.
+func (c *comparer) begin(target io.ReaderAt, bases *addresses, a *anchors, e effort) {
+	c.effort, c.target, c.bases, c.anchors, c.matcher.effort = e, target, bases, a, e
 }
 
 // compare returns the operations for a piece, in the memory of r.

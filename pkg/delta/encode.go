@@ -42,13 +42,15 @@ func Encode(ctx context.Context, w io.Writer, t Target, bases []Base, o Options)
 	if err := e.write(append(header, table...)); err != nil {
 		return Stats{}, err
 	}
-	f := frame{small: z}
+	f := &e.memory.frame
+	f.small, f.solid = z, nil
+	f.reset()
 	if h.Version == Solid {
 		if f.solid, err = e.memory.solidWriter(e.effort); err != nil {
 			return Stats{}, err
 		}
 	}
-	if err := e.run(ctx, pieces, &f); err != nil {
+	if err := e.run(ctx, pieces, f); err != nil {
 		return Stats{}, err
 	}
 	return e.stats, e.write([]byte{0})
@@ -174,10 +176,11 @@ func (e *encoder) run(ctx context.Context, pieces []piece, f *frame) error {
 	}
 	work := make(chan job)
 	free := make(chan *result, e.workers+1)
+	e.memory.workers(e.workers)
 	results := make([]chan *result, cap(free)) // piece i goes to results[i % len(results)]
 	for i := range results {
 		results[i] = make(chan *result, 1)
-		free <- new(result)
+		free <- &e.memory.results[i]
 	}
 	g.Go(func() error {
 		defer close(work)
@@ -196,9 +199,10 @@ func (e *encoder) run(ctx context.Context, pieces []piece, f *frame) error {
 		}
 		return nil
 	})
-	for range min(e.workers, len(pieces)) {
+	for i := range min(e.workers, len(pieces)) {
 		g.Go(func() error {
-			c := newComparer(e.unpacked.target, e.bases, e.anchors, e.effort)
+			c := &e.memory.comparers[i]
+			c.begin(e.unpacked.target, e.bases, e.anchors, e.effort)
 			for j := range work {
 				spent, err := measure(func() error { return c.compare(pieces[j.piece], j.result) })
 				if err != nil {
@@ -233,7 +237,7 @@ func (e *encoder) collect(ctx context.Context, n int, f *frame, free chan<- *res
 		}
 		spent, err := measure(func() error {
 			f.add(r, p)
-			if i < n-1 && f.size() < frameFull {
+			if i < n-1 && f.size() < e.effort.frame {
 				return nil
 			}
 			defer f.reset()

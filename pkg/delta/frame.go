@@ -23,7 +23,6 @@ const (
 )
 
 const (
-	frameFull  = 3 << 20  // the writer ends a frame with more bytes in streams
 	frameLimit = 16 << 20 // a frame never has more
 	// A reader refuses frames with more bytes in streams than this for each byte of output: its time is limited by the length of the output.
 	streamBytesPerByte = 32
@@ -110,12 +109,15 @@ func (f *frame) put() {
 	f.copied += f.last.copied
 }
 
-// encode ends the frame and returns its bytes.
+// mostHead is how many bytes the numbers before the streams may have.
+const mostHead = (2 + 2*streams) * binary.MaxVarintLen64
+
+// encode ends the frame and returns its bytes until the next call.
 func (f *frame) encode() ([]byte, error) {
 	f.put()
-	out := binary.AppendUvarint(nil, uint64(f.length))
-	out = binary.AppendUvarint(out, uint64(f.count))
-	packed := f.packed[:0]
+	head := binary.AppendUvarint(make([]byte, 0, mostHead), uint64(f.length))
+	head = binary.AppendUvarint(head, uint64(f.count))
+	packed := append(f.packed[:0], make([]byte, mostHead)...)
 	for i, s := range f.streams {
 		at := len(packed)
 		if i == streamBytes && f.solid != nil {
@@ -130,11 +132,13 @@ func (f *frame) encode() ([]byte, error) {
 				packed = append(packed[:at], s...)
 			}
 		}
-		out = binary.AppendUvarint(out, uint64(len(s)))
-		out = binary.AppendUvarint(out, uint64(len(packed)-at))
+		head = binary.AppendUvarint(head, uint64(len(s)))
+		head = binary.AppendUvarint(head, uint64(len(packed)-at))
 	}
 	f.packed = packed
-	return append(out, packed...), nil
+	out := packed[mostHead-len(head):]
+	copy(out, head)
+	return out, nil
 }
 
 // reset empties the frame, and keeps its memory.

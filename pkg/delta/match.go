@@ -173,7 +173,7 @@ func (m *matcher) match(t []byte, near int) []run {
 		if now.ok && now.shift+i < now.limit {
 			score = equal(t[i:i+length], w[now.shift+i:now.limit])
 		}
-		if length <= score+m.margin {
+		if length <= score+m.margin || !m.pays(t[i:], at, length, score, now.ok && closeTo(now.shift, at-i)) {
 			i += max(1, length-2*seed)
 			continue
 		}
@@ -185,6 +185,40 @@ func (m *matcher) match(t []byte, near int) []run {
 	}
 	m.finish(t, now, nil)
 	return m.runs
+}
+
+const (
+	// closeShift is how far an alignment may be from the one before so that its address costs little: an insertion is between them.
+	closeShift = 4096
+	// farMargin is the margin for others. Their addresses cost as much as about so many inserted bytes.
+	farMargin = 20
+	// promising is how many bytes show whether an alignment is worth its address.
+	promising = 128
+)
+
+// closeTo reports whether a shift is close to another one.
+func closeTo(a, b int) bool { return max(a-b, b-a) <= closeShift }
+
+// pays reports whether an alignment with the window at a position, where length bytes of t are the same, saves more than its address costs. score is how
+// many of these bytes are the same in the current alignment.
+func (m *matcher) pays(t []byte, at, length, score int, cheap bool) bool {
+	if cheap || length >= score+farMargin {
+		return true
+	}
+	_, end := m.window.limits(at)
+	w := m.window.content[at:end]
+	n := min(len(t), len(w), promising)
+	for i, sum := 0, 0; i < n; i++ {
+		if t[i] == w[i] {
+			sum++
+		} else {
+			sum -= m.mismatch
+		}
+		if sum >= score+farMargin {
+			return true
+		}
+	}
+	return false
 }
 
 // ahead returns how many bytes to go on with the current alignment: those that are the same, and a few that differ if many follow that are the same.

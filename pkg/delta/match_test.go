@@ -43,6 +43,22 @@ func TestMatchFindsMovedBlocks(t *testing.T) {
 	}
 }
 
+// TestMatchAddresses has short matches, which cost more than they save unless the one before is close.
+func TestMatchAddresses(t *testing.T) {
+	t.Parallel()
+	base := append(make([]byte, 2000), random(1, 120_000)...)
+	for _, tc := range []struct{ step, length, want int }{{9000, 14, 0}, {9000, 30, 10}, {300, 14, 10}} {
+		target := bytes.Clone(base[:3000])
+		for i := range 10 {
+			from := 3000 + (i+1)*tc.step
+			target = append(append(target, base[from:from+tc.length]...), 1, 2, 3, 4, 5, 6, 7, 8, 9, byte(i))
+		}
+		if got := len(matchIn(base, target, 0)) - 1; got != tc.want {
+			t.Errorf("%+v: %d runs", tc, got)
+		}
+	}
+}
+
 // TestWeights has text with short matches everywhere: it becomes fewer operations than the same bytes in a program would.
 func TestWeights(t *testing.T) {
 	t.Parallel()

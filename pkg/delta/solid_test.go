@@ -48,7 +48,7 @@ func TestCalls(t *testing.T) {
 // TestSolid checks that Solid is smaller where content repeats itself after more than a frame.
 func TestSolid(t *testing.T) {
 	t.Parallel()
-	once := random(1, frameFull+100_000)
+	once := random(1, Auto.parameters(Plain).frame+100_000)
 	content := append(bytes.Clone(once), once...)
 	plain, _ := encode(t, content, Options{})
 	solid, _ := encode(t, content, Options{Version: Solid})

@@ -4,55 +4,100 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/delta"
 )
 
 // A member is a blob of the archive that others may be based on.
 type member struct {
 	Candidate
 	sketch     *sketch
-	base       *member // in the same archive, or nil
-	depth      int     // deltas that it needs one after another, its own included
-	dependents int     // blobs that need it
+	bases      []*member // in the same archive, up to maxShared
+	depth      int       // deltas that it needs one after another, its own included
+	dependents int       // blobs that need it
 }
 
-// choose returns the earlier blob that covers the most of a blob, the latest of several. It is nil if none covers enough.
-func (c *compactor) choose(p *prepared) *member {
-	var best *member
-	most := leastCovered
-	for _, m := range c.earlier {
-		if m.depth >= maxDepth || !m.mayHaveMore(c.Compact.dependents()) {
-			continue
-		}
-		if covered := p.sketch.covered(m.sketch); covered >= most {
-			best, most = m, covered
+const (
+	// maxShared is how many bases in the same archive a blob has. With maxDepth, it needs at most 255 deltas, as package archive accepts it.
+	maxShared = 2
+	// mostlyCovered is how much of a blob its bases have if no more are worth their time.
+	mostlyCovered = 0.5
+)
+
+// choose returns the earlier blob that covers the most of a blob, the latest of several, and with delta.Max another one if much is left.
+func (c *compactor) choose(p *prepared) []*member {
+	first, covered := c.most(p.sketch)
+	if first == nil {
+		return nil
+	}
+	if c.Effort == delta.Max && covered < mostlyCovered {
+		rest := p.sketch.without(first.sketch)
+		if second, more := c.most(rest); second != nil && more*(1-covered) >= leastCovered {
+			return []*member{first, second}
 		}
 	}
-	return best
+	return []*member{first}
+}
+
+// most returns the blob that covers the most of a sketch, and how much. If that has the greatest depth, a new chain begins: at the best one with half of it,
+// so that those that come later can be based on each other, too.
+func (c *compactor) most(s *sketch) (best *member, most float64) {
+	for depth := maxDepth; depth > 0; depth /= 2 {
+		best, most = nil, leastCovered
+		for _, m := range c.earlier {
+			if m.depth > depth || !m.mayHaveMore(c.Compact.dependents()) {
+				continue
+			}
+			if covered := s.covered(m.sketch); covered >= most {
+				best, most = m, covered
+			}
+		}
+		if best == nil || best.depth < maxDepth {
+			break
+		}
+	}
+	return best, most
+}
+
+// needs calls use for m and all that it needs, each once.
+func (m *member) needs(seen map[*member]bool, use func(*member)) {
+	if seen[m] {
+		return
+	}
+	seen[m] = true
+	use(m)
+	for _, b := range m.bases {
+		b.needs(seen, use)
+	}
 }
 
 // mayHaveMore reports whether another blob may need m, and so what m needs.
 func (m *member) mayHaveMore(dependents int) bool {
-	for ; m != nil; m = m.base {
-		if m.dependents >= dependents {
-			return false
-		}
+	may := true
+	m.needs(map[*member]bool{}, func(n *member) { may = may && n.dependents < dependents })
+	return may
+}
+
+func candidates(bases []*member) (all []Candidate) {
+	for _, m := range bases {
+		all = append(all, m.Candidate)
 	}
-	return true
+	return all
 }
 
 // join lets later blobs be based on a blob. made is its delta, nil if it is carried whole.
-func (c *compactor) join(p *prepared, base *member, made *entry) {
+func (c *compactor) join(p *prepared, bases []*member, made *entry) {
 	m := &member{sketch: p.sketch, Candidate: Candidate{
 		DeltaBase: archive.DeltaBase{Digest: p.change.Blob.Digest, Size: p.change.Blob.Size, Repository: p.change.Repository}, Source: p.change.Source,
 	}}
 	if made != nil {
 		m.depth = 1
-		if base != nil && slices.ContainsFunc(made.Bases, func(b archive.DeltaBase) bool { return b.Digest == base.Digest }) {
-			m.base, m.depth = base, base.depth+1
-			for a := base; a != nil; a = a.base {
-				a.dependents++
+		for _, base := range bases {
+			if slices.ContainsFunc(made.Bases, func(b archive.DeltaBase) bool { return b.Digest == base.Digest }) {
+				m.bases, m.depth = append(m.bases, base), max(m.depth, base.depth+1)
 			}
 		}
+		m.needs(map[*member]bool{}, func(n *member) { n.dependents++ })
+		m.dependents = 0
 	}
 	if c.earlier = append(c.earlier, m); len(c.earlier) > maxSketches {
 		c.earlier = c.earlier[1:]
