@@ -133,7 +133,9 @@ HISTORIES ?= 200
 SEED ?= 1
 
 .PHONY: hardening
-hardening: ## run the random histories of mirrors against the model of pruning: HISTORIES=200 from seed SEED=1 on
+hardening: ## run all cells of the matrix of faults, and random histories of mirrors against the model of pruning: HISTORIES=200 from seed SEED=1 on
+	@mkdir -p $(BIN)
+	GANTRY_FAULTS=$(CURDIR)/$(BIN)/faults.md $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestMatrix$$' ./mirror/faults
 	GANTRY_HISTORY=$(SEED) GANTRY_HISTORIES=$(HISTORIES) $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestHistories$$' ./mirror/histories
 
 .PHONY: demo
