@@ -5,7 +5,8 @@
 // program as a process, with registries that are real, first with the fault and then without it, and compares what is there
 // with what a run without faults made.
 //
-// make test runs a cell of each fault. make hardening runs all of them, and writes the matrix to bin/faults.md.
+// make test runs a cell of some faults, and make test-long one of each. make hardening runs all of them, and writes the
+// matrix to bin/faults.md.
 //
 // The package is only tests. Start with TestMatrix in matrix_test.go.
 package faults

@@ -11,8 +11,8 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 )
 
-// histories is how many histories make test makes. make hardening makes more.
-const histories = 20
+// How many histories make test and make test-long make. make hardening makes more.
+const shortHistories, histories = 6, 20
 
 // TestHistories makes random histories: image sets are mirrored from two workspaces, also at the same time, to three mirrors
 // on one registry, and change, lose content, move, and are given up; runs are killed; the source changes; others push and
@@ -23,7 +23,10 @@ const histories = 20
 // $GANTRY_HISTORY_FILE is a file with a history as it is printed then, which alone is made again.
 func TestHistories(t *testing.T) {
 	t.Parallel()
-	mirrortest.NotAgain(t)
+	first, n := 1, histories
+	if mirrortest.Short(t) {
+		n = shortHistories
+	}
 	if name := os.Getenv("GANTRY_HISTORY_FILE"); name != "" {
 		text, err := os.ReadFile(name)
 		if err == nil {
@@ -37,7 +40,6 @@ func TestHistories(t *testing.T) {
 		}
 		return
 	}
-	first, n := 1, histories
 	for name, value := range map[string]*int{"GANTRY_HISTORY": &first, "GANTRY_HISTORIES": &n} {
 		if text := os.Getenv(name); text != "" {
 			number, err := strconv.Atoi(text)
