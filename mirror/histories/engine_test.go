@@ -129,6 +129,13 @@ func (e *engine) changeSource(ctx context.Context, s *step) error {
 	case "file":
 		now.files[s.word(1)]++
 		return e.write(s.word(1), fileText(s.word(1), now.files[s.word(1)]))
+	case "apps":
+		for i := range apps {
+			if err := e.changeSource(ctx, &step{words: []string{fmt.Sprint("app", i)}}); err != nil {
+				return err
+			}
+		}
+		return nil
 	default:
 		i := appNumber(what)
 		now.apps[i] = (now.apps[i] + 1) % versions
@@ -208,7 +215,7 @@ func ended(err error, may []advice.Kind) (outcome, error) {
 	if err == nil {
 		return done, nil
 	}
-	if err == errKilled {
+	if errors.Is(err, errKilled) {
 		return killed, nil
 	}
 	for _, kind := range may {
