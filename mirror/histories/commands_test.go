@@ -38,7 +38,7 @@ func (e *engine) command(ctx context.Context, s *step) error {
 func (e *engine) sure(ctx context.Context, r run) (*removal.PruneResult, error) {
 	result, err := r.execute(ctx)
 	for range 2 {
-		if err == nil || !strings.Contains(err.Error(), "the mirror has no record of it") {
+		if !isUnknownSet(err) {
 			break
 		}
 		_, name, _ := strings.Cut(err.Error(), "the workspace knows the image set ")
@@ -55,6 +55,11 @@ func (e *engine) sure(ctx context.Context, r run) (*removal.PruneResult, error) 
 		result, err = r.execute(ctx)
 	}
 	return result, err
+}
+
+// isUnknownSet reports whether a run was refused since the workspace knows an image set that the mirror has no record of.
+func isUnknownSet(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "the mirror has no record of it")
 }
 
 // begin returns the run of a step.

@@ -129,6 +129,13 @@ func (e *engine) changeSource(ctx context.Context, s *step) error {
 	case "file":
 		now.files[s.word(1)]++
 		return e.write(s.word(1), fileText(s.word(1), now.files[s.word(1)]))
+	case "apps":
+		for i := range apps {
+			if err := e.changeSource(ctx, &step{words: []string{fmt.Sprint("app", i)}}); err != nil {
+				return err
+			}
+		}
+		return nil
 	default:
 		i := appNumber(what)
 		now.apps[i] = (now.apps[i] + 1) % versions
@@ -195,7 +202,8 @@ func (e *engine) execute(ctx context.Context, r run, s *step, may ...advice.Kind
 	var err error
 	if at := s.number("kill"); at > 0 {
 		err = e.kill(ctx, r, at, s.settings["served"] != "")
-	} else {
+	}
+	if s.number("kill") == 0 || isUnknownSet(err) {
 		_, err = e.sure(ctx, r)
 	}
 	how, err := ended(err, may)
@@ -208,7 +216,7 @@ func ended(err error, may []advice.Kind) (outcome, error) {
 	if err == nil {
 		return done, nil
 	}
-	if err == errKilled {
+	if errors.Is(err, errKilled) {
 		return killed, nil
 	}
 	for _, kind := range may {
@@ -284,12 +292,13 @@ func (e *engine) both(ctx context.Context, s *step) error {
 	}
 	var commands sync.WaitGroup
 	var after [2]func(outcome) error
+	var started [2]run
 	for i, one := range runs {
 		c, err := e.begin(ctx, one)
 		if err != nil {
 			return err
 		}
-		after[i] = c.after
+		after[i], started[i] = c.after, c.run
 		if c.skip {
 			continue
 		}
@@ -301,6 +310,9 @@ func (e *engine) both(ctx context.Context, s *step) error {
 	}
 	commands.Wait()
 	for i := range runs {
+		if isUnknownSet(results[i]) {
+			_, results[i] = e.sure(ctx, started[i])
+		}
 		how, err := ended(results[i], []advice.Kind{advice.Locked})
 		if err != nil {
 			return fmt.Errorf("%s %v: %w", runs[i].verb, runs[i].words, err)

@@ -14,6 +14,9 @@ import (
 // How many histories make test and make test-long make. make hardening makes more.
 const shortHistories, histories = 6, 20
 
+// shortSteps is how many steps a history has at most in make test.
+const shortSteps = 12
+
 // TestHistories makes random histories: image sets are mirrored from two workspaces, also at the same time, to three mirrors
 // on one registry, and change, lose content, move, and are given up; runs are killed; the source changes; others push and
 // attach content; the registry collects garbage. After each step, all that image sets and others need is there. At the end,
@@ -53,6 +56,9 @@ func TestHistories(t *testing.T) {
 		t.Run(strconv.Itoa(seed), func(t *testing.T) {
 			t.Parallel()
 			h := randomHistory(uint64(seed))
+			if testing.Short() {
+				h.steps = h.steps[:min(len(h.steps), shortSteps)]
+			}
 			begun := time.Now()
 			err := h.attempt(t, "whole")
 			if err == nil {

@@ -5,6 +5,7 @@ package histories
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -58,7 +59,8 @@ func (f *failure) Error() string { return f.Text }
 
 // kindOf returns the kind of an error of a run.
 func kindOf(err error) advice.Kind {
-	if f, ok := err.(*failure); ok {
+	var f *failure
+	if errors.As(err, &f) {
 		return f.Kind
 	}
 	return advice.KindOf(err)

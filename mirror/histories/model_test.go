@@ -102,7 +102,7 @@ func (m *model) want(ctx context.Context, s *selected, prefix string) (*want, er
 			to = prefix + "/" + appPath(i)
 		}
 		// Gantry mirrors the same platforms of an image to each of its places.
-		one := c.one && !(slices.Contains(s.charts, i) && d == m.apps[i][m.state.apps[i]])
+		one := c.one && (!slices.Contains(s.charts, i) || d != m.apps[i][m.state.apps[i]])
 		if err := w.add(ctx, m, appHost+"/"+appPath(i), place{to, d}, tag, one); err != nil {
 			return nil, err
 		}

@@ -99,7 +99,7 @@ func randomHistory(seed uint64) *history {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 29))}
 	g.tagged = g.IntN(2) == 0
 	g.sparse = g.tagged && g.IntN(3) == 0 // see "collect garbage" in docs/21-prune.md
-	g.add("%s", g.selecting("a"))
+	g.add("%s", g.selecting("a", "m"))
 	g.add("mirror a m w1")
 	for range 8 + g.IntN(9) {
 		g.step()
@@ -125,40 +125,39 @@ func (g *generator) kill() string {
 	if g.IntN(3) > 0 {
 		return ""
 	}
-	return fmt.Sprintf(" kill=%d%s", 1+g.IntN(g.one2(30, 120)), g.one("", " served=1"))
-}
-
-func (g *generator) one2(a, b int) int {
-	if g.IntN(2) == 0 {
-		return a
-	}
-	return b
+	return fmt.Sprintf(" kill=%d%s", 1+g.IntN([]int{30, 120}[g.IntN(2)]), g.one("", " served=1"))
 }
 
 // step adds one or two steps.
 func (g *generator) step() {
 	set, prefix := g.set(), g.prefix()
-	switch g.IntN(17) {
+	switch g.IntN(18) {
 	case 0, 1, 2:
-		g.add("%s", g.selecting(set))
+		g.add("%s", g.selecting(set, prefix))
 		g.add("%s%s", g.mirroring(set, prefix), g.kill())
 	case 3:
 		g.add("%s%s", g.mirroring(set, prefix), g.kill())
 	case 4:
 		g.add("source app%d", g.IntN(apps))
+		if g.IntN(2) == 0 {
+			g.add("%s", g.mirroring(set, prefix))
+		}
 	case 5:
 		g.add("source %s", g.one("catalog", "file one", "file two"))
 	case 6:
 		g.count++
 		g.add("%s app%d n=%d", g.one("refer", "refer", "unrefer"), g.IntN(apps), g.count)
 	case 7, 8:
+		if g.tagged && g.IntN(3) == 0 {
+			g.add("gc untagged=1")
+		}
 		g.add("prune %s %s%s%s", prefix, g.workspace(), g.one("", "", " keep=2", " keep=3", " older=1", " save=1"), g.kill())
 	case 9:
 		g.add("forget %s %s %s%s", set, prefix, g.workspace(), g.kill())
 	case 10, 11:
 		g.add("delete %s %s %s %s%s", set, prefix, g.workspace(), g.one("app0", "app1", "app2", "app3", "otter", "heron", "catalog", "4.20.1"), g.kill())
 	case 12:
-		g.add("gc%s", map[bool]string{true: " untagged=1"}[g.tagged && g.IntN(2) == 0])
+		g.add("gc%s", map[bool]string{true: " untagged=1"}[g.tagged && g.IntN(4) > 0])
 	case 13:
 		both := g.one("mirror", "mirror", "prune")
 		other := g.one("m", "m", "n")
@@ -168,6 +167,11 @@ func (g *generator) step() {
 		} else {
 			g.add("both %s / %s", g.mirroring("a", "m", "w1"), second)
 		}
+	case 14: // tags move, and the earlier revision stays
+		g.add("source apps")
+		g.add("mirror %s %s w1", set, prefix)
+		g.add("prune %s %s keep=2", prefix, g.workspace())
+		g.add("gc%s", map[bool]string{true: " untagged=1"}[g.tagged])
 	default:
 		g.count++
 		g.add("foreign %s %s %s n=%d", g.one("tag", "push", "index", "refer", "refer"), g.one("m", "m", "n"), g.one("org/app0", "org/app1", "org/app2", "org/app3", "zoo/otter", "zoo/index", "zoo/den", "openshift/release", "charts/web", "own/image"), g.count)
@@ -183,14 +187,18 @@ func (g *generator) mirroring(set, prefix string, workspace ...string) string {
 
 // selecting returns a step that selects content: "app1" is a tag, "app1@" its present digest, "/amd64" one platform, ">" another
 // repository.
-func (g *generator) selecting(set string) string {
+func (g *generator) selecting(set, prefix string) string {
 	line := "select " + set
+	to := []string{"", "", "", ">moved/app", ">app"}
+	if prefix == "m/org" { // the repositories that m has, too
+		to = []string{"", ">app", ">app"}
+	}
 	for range 1 + g.IntN(3) {
 		line += fmt.Sprintf(" app%d%s", g.IntN(apps), g.one("", "", "@"))
 		if g.sparse {
 			line += g.one("", "/amd64")
 		}
-		line += g.one("", "", "", ">moved/app", ">app")
+		line += g.one(to...)
 	}
 	switch g.IntN(5) {
 	case 0, 1:

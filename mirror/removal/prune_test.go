@@ -17,8 +17,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
 
 // prunable mirrors a configuration to PREFIX site, and then a smaller one: lantern without tidewater.
@@ -194,18 +196,27 @@ func TestPruneFailure(t *testing.T) {
 	s.VerifyCatalog("site", mirrortest.Acme, 1)
 }
 
-// TestPruneInterrupted interrupts a run in the middle of the deletions. The next run deletes the rest.
+// TestPruneInterrupted interrupts a run in the middle of the deletions. The record does not have what may be gone, since the
+// tag of a manifest may be left. The same plan deletes the rest.
 func TestPruneInterrupted(t *testing.T) {
 	t.Parallel()
 	s := prunable(t)
+	saved := s.Path("prune.json")
+	pruned(s, func(o *removal.PruneOptions) { o.Save = saved })
+	if !slices.ContainsFunc(recordedPaths(s), isTidewater) {
+		t.Error("the record does not have what was mirrored")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	s.Mirror.Script(registrytest.Rule{Method: http.MethodDelete, Path: "/tidewater/", Nth: 4, Action: mirrortest.WithoutResponse(cancel)})
-	if _, err := removal.Prune(ctx, removal.PruneOptions{Env: s.NewEnv(), Mirror: s.Docker("site"), Workspace: s.Workspace(), Yes: true}); !errors.Is(err, context.Canceled) {
+	if _, err := removal.Prune(ctx, removal.PruneOptions{Env: s.NewEnv(), Mirror: s.Docker("site"), Workspace: s.Workspace(), Plan: saved}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
+	}
+	if have := recordedPaths(s); len(have) == 0 || slices.ContainsFunc(have, isTidewater) {
+		t.Errorf("the record has %q", have)
 	}
 	s.Mirror.Script()
 	s.VerifyCatalog("site", mirrortest.Acme, 1)
-	if r := pruned(s, yes); r.Deleted == nil || r.Deleted.Manifests == 0 {
+	if r := pruned(s, func(o *removal.PruneOptions) { o.Plan = saved }); r.Deleted == nil || r.Deleted.Manifests == 0 {
 		t.Errorf("%+v", r)
 	}
 	nothingLeft(s)
@@ -312,4 +323,26 @@ func TestPruneAuditLogFull(t *testing.T) {
 	pruned(s, yes, there)
 	nothingLeft(s)
 	s.Verified("", s.Docker("site"))
+}
+
+func isTidewater(path string) bool { return strings.Contains(path, "/tidewater/") }
+
+// recordedPaths returns the repositories of the images in the record of the mirror.
+func recordedPaths(s *mirrortest.Site) (paths []string) {
+	s.T.Helper()
+	to, err := site.OpenDestination(s.Env, s.Docker("site"), site.DestinationOptions{})
+	fail.On(s.T, err)
+	sets := to.Registry().ImageSets()
+	listed, err := setrecord.List(s.T.Context(), sets)
+	if err != nil || len(listed) != 1 {
+		s.T.Fatalf("%d records: %v", len(listed), err)
+	}
+	revision, err := setrecord.CurrentOf(s.T.Context(), sets, &listed[0])
+	fail.On(s.T, err)
+	record, err := setrecord.ReadRecord(s.T.Context(), sets, revision)
+	fail.On(s.T, err)
+	for i := range record.Images {
+		paths = append(paths, record.Images[i].Mirror.Path)
+	}
+	return paths
 }

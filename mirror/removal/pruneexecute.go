@@ -1,6 +1,7 @@
 package removal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,10 @@ func (r *recordedRevisions) execute(ctx context.Context, s *workspace.Session, p
 	if !deletesTags {
 		p.KeepTags("the registry cannot delete a tag without its manifest")
 	}
+	replaced, err := r.writeWithout(ctx, s, r.listedByPlans(p))
+	if err != nil {
+		return err
+	}
 	o, stop := r.options("deleting")
 	report, err := prune.Execute(ctx, p, &prune.Registry{Client: r.to.Client, Host: r.to.Host}, deletesTags, o)
 	stop()
@@ -37,32 +42,28 @@ func (r *recordedRevisions) execute(ctx context.Context, s *workspace.Session, p
 		return err
 	}
 	remains := p.Remains(all, report)
-	gone := func(ref reference.Reference) bool {
+	again, err := r.writeWithout(ctx, s, func(ref reference.Reference) bool {
 		recorded, wanted := r.all.Has(ref)
 		return recorded && !wanted && !remains(ref) || r.others[imagePlace{ref.Path, ref.Digest}]
+	})
+	if err != nil {
+		return err
 	}
-	changed := report.Manifests+report.Tags > 0
-	var tags []string
-	for i := range r.sets {
-		set := &r.sets[i]
-		if set.forgotten {
-			continue
-		}
-		written, err := r.withoutGone(ctx, s, set, gone)
-		if err != nil {
-			return err
-		}
-		if changed = changed || written; written {
-			tags = append(tags, set.current().Tag())
-		}
-	}
+	tags := slices.DeleteFunc(slices.Concat(slices.Collect(maps.Values(replaced)), slices.Collect(maps.Values(again))), func(tag string) bool {
+		return slices.ContainsFunc(r.sets, func(set revisionsOfSet) bool { return set.current().Tag() == tag })
+	})
+	changed := report.Manifests+report.Tags+len(tags) > 0
 	failed := func(revision prune.Revision) bool {
 		return slices.ContainsFunc(report.Failed, func(f prune.Failure) bool {
 			return f.LastWanted == revision || revision.ImageSet == r.forget && f.LastWanted.ImageSet == r.forget && r.forget != ""
 		})
 	}
 	for _, tag := range r.removable(failed) {
-		if slices.Contains(p.Revisions, tag) {
+		planned := tag
+		for _, renamed := range []map[string]string{again, replaced} {
+			planned = cmp.Or(renamed[planned], planned)
+		}
+		if slices.Contains(p.Revisions, planned) {
 			tags = append(tags, tag)
 		}
 	}
@@ -90,7 +91,40 @@ func (r *recordedRevisions) execute(ctx context.Context, s *workspace.Session, p
 	return nil
 }
 
-// withoutGone writes the record of an image set again, without what is gone from the mirror. The plan stays.
+// listedByPlans returns a function that reports whether a plan of deletions has an image that the plan of a revision lists. The
+// records leave these out before they are deleted: runs trust a list of tags for what a record has, and a deletion
+// that is interrupted in the registry leaves a tag without its manifest. What only a record lists stays in it until it
+// is deleted, since nothing else shows it.
+func (r *recordedRevisions) listedByPlans(p *prune.DeletionPlan) func(reference.Reference) bool {
+	listed := map[imagePlace]bool{}
+	for i := range p.Manifests {
+		if m := &p.Manifests[i]; m.LastWanted.Number > 0 {
+			listed[imagePlace{m.Repository, m.Digest}] = true
+		}
+	}
+	return func(ref reference.Reference) bool { return listed[imagePlace{ref.Path, ref.Digest}] }
+}
+
+// writeWithout writes the records of image sets again that list what is gone, without that. It returns the tags of
+// revisions that they replace, by the tag of the new one. The plans stay.
+func (r *recordedRevisions) writeWithout(ctx context.Context, s *workspace.Session, gone func(reference.Reference) bool) (replaced map[string]string, err error) {
+	replaced = map[string]string{}
+	for i := range r.sets {
+		set := &r.sets[i]
+		before := *set.current()
+		written, err := r.withoutGone(ctx, s, set, gone)
+		if err != nil {
+			return nil, err
+		}
+		if now := set.current().Tag(); written && now != before.Tag() {
+			replaced[now] = before.Tag()
+		}
+	}
+	return replaced, nil
+}
+
+// withoutGone writes the record of an image set again, without what is gone from the mirror. What could not be deleted
+// returns to the record.
 func (r *recordedRevisions) withoutGone(ctx context.Context, s *workspace.Session, set *revisionsOfSet, gone func(reference.Reference) bool) (written bool, err error) {
 	record := *set.record
 	record.Images = slices.DeleteFunc(slices.Clone(record.Images), func(img resources.Image) bool { return gone(site.InMirror(img.Mirror, img.Source)) })
@@ -98,12 +132,18 @@ func (r *recordedRevisions) withoutGone(ctx context.Context, s *workspace.Sessio
 	if record.GraphData != nil && gone(*record.GraphData) {
 		record.GraphData = nil
 	}
-	if len(record.Images) == len(set.record.Images) && len(record.Releases) == len(set.record.Releases) && (record.GraphData == nil) == (set.record.GraphData == nil) {
+	has := cmp.Or(set.written, set.record)
+	if slices.Equal(record.Images, has.Images) && len(record.Releases) == len(has.Releases) && record.GraphData == has.GraphData {
 		return false, nil
 	}
 	before := set.current()
+	if set.written == nil {
+		set.first = *before
+	} else if slices.Equal(record.Images, set.record.Images) && len(record.Releases) == len(set.record.Releases) && record.GraphData == set.record.GraphData {
+		before = &set.first // nothing was deleted, and the revision is the one before
+	}
 	now := *before // who mirrored the image set, when, and from what
-	_, err = setrecord.Write(ctx, r.records, s.Sources.Cache, now, before, &record, func(w io.Writer) error {
+	revision, err := setrecord.Write(ctx, r.records, s.Sources.Cache, now, before, &record, func(w io.Writer) error {
 		text, err := setrecord.OpenPlan(ctx, r.records, before)
 		if err != nil {
 			return err
@@ -114,7 +154,8 @@ func (r *recordedRevisions) withoutGone(ctx context.Context, s *workspace.Sessio
 	if err != nil {
 		return false, err
 	}
-	return true, s.SaveRecord(r.to.Key(), before.Name, &record)
+	set.revisions[len(set.revisions)-1], set.written = *revision, &record
+	return true, s.SaveRecord(r.to.Key(), revision.Name, &record)
 }
 
 // deleteReplaced deletes the manifests of records that have no tag, since later runs replaced them. They would keep the

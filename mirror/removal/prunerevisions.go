@@ -205,10 +205,25 @@ func (r *recordedRevisions) accept(saved *prune.DeletionPlan, o *PruneOptions) e
 	switch {
 	case saved.Mirror != r.to.String():
 		return env.InputHint(again, "the plan %s is for the mirror %s and not for %s", o.Plan, saved.Mirror, r.to)
-	case !slices.Equal(saved.Records, r.tags):
+	case !slices.Equal(saved.Records, r.tagsBut(saved.Records)):
 		return env.InputHint(again, "the records of the mirror changed since the plan %s was made", o.Plan)
 	}
 	return nil
+}
+
+// tagsBut returns the tags of all revisions and pending runs, without those of revisions that are not known and have the plan
+// of the one before: an interrupted prune wrote them.
+func (r *recordedRevisions) tagsBut(known []string) []string {
+	tags := slices.Clone(r.tags)
+	for i := range r.sets {
+		revisions := r.sets[i].revisions
+		for j := 1; j < len(revisions); j++ {
+			if tag := revisions[j].Tag(); revisions[j].Plan == revisions[j-1].Plan && !slices.Contains(known, tag) {
+				tags = slices.DeleteFunc(tags, func(t string) bool { return t == tag })
+			}
+		}
+	}
+	return tags
 }
 
 // plan returns what can be deleted.

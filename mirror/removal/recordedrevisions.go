@@ -54,8 +54,10 @@ type revisionsOfSet struct {
 	partly map[int]func(*plan.Image) bool
 	// forgotten means that the image set was given up: none of its revisions is wanted.
 	forgotten bool
-	// record is the one of the current revision.
-	record *state.Record
+	// record is the one of the current revision, and written the one that was written since, nil if none was. Then, first is
+	// the revision of record.
+	record, written *state.Record
+	first           setrecord.Revision
 }
 
 func (s *revisionsOfSet) current() *setrecord.Revision { return &s.revisions[len(s.revisions)-1] }
