@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -17,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
@@ -197,7 +199,8 @@ func TestSecurityCasesRun(t *testing.T) {
 		}
 	}
 	results := map[string]string{}
-	for dir, tests := range packages {
+	for _, dir := range slices.Sorted(maps.Keys(packages)) {
+		tests := packages[dir]
 		slices.Sort(tests)
 		runTests(t, dir, slices.Compact(tests), mode == "long", results)
 	}
@@ -225,6 +228,8 @@ func runTests(t *testing.T, dir string, tests []string, long bool, results map[s
 	if !long {
 		args = slices.Insert(args, 1, "-short")
 	}
+	began := time.Now()
+	defer func() { t.Logf("%-40s %s", dir, time.Since(began).Round(time.Second/10)) }()
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = filepath.FromSlash(dir)
 	out, err := cmd.Output()
