@@ -115,6 +115,10 @@ CONCURRENT = ./mirror/mirroring $$(grep -rlE --include='*.go' --exclude='*_test.
 test-race: ## run the tests of packages that start goroutines, with the race detector
 	$(RACE) -short -vet=off -ldflags='-s -w' -timeout 20m $(only) $(if $(filter-out ./...,$(PACKAGES)),$(PACKAGES),$(CONCURRENT))
 
+.PHONY: security
+security: ## run the tests of all security cases, and print a report of them; SECURITY=long in full length
+	GANTRY_TEST_SECURITY=$(or $(SECURITY),short) $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 30m -count 1 -run TestSecurityCasesRun -v .
+
 .PHONY: test-long
 test-long: ## run all tests in full length, without the race detector
 	$(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 30m $(only) $(PACKAGES)

@@ -23,8 +23,8 @@ import (
 
 // The limits keep the project from growing. Lower them when code was removed. Raise one only with a reason in the commit.
 const (
-	maxCodeLines     = 145_000 // of programs and the library, without generated files, blank lines and comments
-	maxTestLines     = 107_500 // counted in the same way
+	maxCodeLines     = 145_500 // of programs and the library, without generated files, blank lines and comments
+	maxTestLines     = 111_000 // counted in the same way
 	maxSupportLines  = 6_500   // of the demo, and of packages for tests
 	maxProgramTests  = 12_000  // lines of tests in cmd/gantry: flags, rendering and journeys
 	maxRootFiles     = 8       // without tests

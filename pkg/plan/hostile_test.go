@@ -77,3 +77,31 @@ func TestHostilePlans(t *testing.T) {
 		})
 	}
 }
+
+// TestChainOfAttachments checks that a long chain of attachments, the last of which comes first, is followed once.
+func TestChainOfAttachments(t *testing.T) {
+	const n = 20_000
+	p := &Plan{}
+	for i := range n {
+		d := digest.FromString(fmt.Sprint(i))
+		img := Image{Source: fmt.Sprintf("quay.io/a/b@%s", d), Kind: ReferrerImage, Digest: d, Repository: "a/b", Tags: []string{DigestTag(d)}, Size: 100}
+		if i > 0 {
+			img.Subject = digest.FromString(fmt.Sprint(i - 1))
+		}
+		p.Images = append(p.Images, img)
+		p.Manifests = append(p.Manifests, Manifest{Digest: d, Size: 100, MediaType: ocispec.MediaTypeImageManifest})
+	}
+	slices.Reverse(p.Images)
+	contents, err := p.Contents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	all, err := withoutOrphans(p.Images, contents, 0)
+	if err != nil || len(all) != n || time.Since(began) > 10*time.Second {
+		t.Errorf("%d of %d images after %s, %v", len(all), n, time.Since(began), err)
+	}
+	if all, err := withoutOrphans(p.Images[:n-1], contents, 0); err != nil || len(all) != 0 {
+		t.Errorf("%d images without their subject, %v", len(all), err)
+	}
+}

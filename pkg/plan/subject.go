@@ -109,23 +109,29 @@ func withoutOrphans(images []Image, contents *Contents, keep int) ([]Image, erro
 	if !slices.ContainsFunc(images, func(img Image) bool { return img.Subject != "" }) {
 		return images, nil
 	}
-	present := map[place]bool{}
 	kept := make([]bool, len(images))
+	var next []int
+	waiting := map[place][]int{} // for the subject
+	for i := range images {
+		if img := &images[i]; i >= keep && img.Subject != "" {
+			at := place{img.Repository, img.Subject}
+			waiting[at] = append(waiting[at], i)
+		} else {
+			next = append(next, i)
+		}
+	}
 	// What belongs to an image may have signatures itself: it is added when its subject was.
-	for changed := true; changed; {
-		changed = false
-		for i := range images {
-			img := &images[i]
-			if kept[i] || i >= keep && img.Subject != "" && !present[place{img.Repository, img.Subject}] {
-				continue
-			}
-			kept[i], changed = true, true
-			err := contents.Walk(img.Digest,
-				func(m *Manifest) error { present[place{img.Repository, m.Digest}] = true; return nil },
-				func(Blob) error { return nil })
-			if err != nil {
-				return nil, err
-			}
+	for len(next) > 0 {
+		i := next[len(next)-1]
+		next, kept[i] = next[:len(next)-1], true
+		err := contents.Walk(images[i].Digest, func(m *Manifest) error {
+			at := place{images[i].Repository, m.Digest}
+			next = append(next, waiting[at]...)
+			delete(waiting, at)
+			return nil
+		}, func(Blob) error { return nil })
+		if err != nil {
+			return nil, err
 		}
 	}
 	all := make([]Image, 0, len(images))

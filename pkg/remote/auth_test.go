@@ -174,7 +174,7 @@ func TestEvilAddresses(t *testing.T) {
 	for _, evil := range []string{
 		"http://registry.example/x", "https://127.0.0.1/x", "https://localhost:8443/x", "https://[::1]/x",
 		"https://0.0.0.0/x", "https://169.254.169.254/latest", "https://[::ffff:127.0.0.1]/x", "file:///etc/passwd",
-		"https://user:pw@cdn.example/x", "https://LOCALHOST./x", "", "https:///x", "%zz",
+		"https://user:pw@cdn.example/x", "https://LOCALHOST./x", "", "https:///x", "%zz", "https://$(reboot).example/x", "https://a;reboot;.example/x",
 	} {
 		for _, place := range []string{"realm", "redirect", "location", "page"} {
 			t.Run(place+" "+evil, func(t *testing.T) {

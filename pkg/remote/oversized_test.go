@@ -23,6 +23,19 @@ func TestOversizedLists(t *testing.T) {
 			return
 		}
 		requests++
+		switch {
+		case r.URL.Path == "/token":
+			_, _ = w.Write([]byte(`{"token":"` + strings.Repeat("a", 2<<20) + `"}`))
+			return
+		case strings.Contains(r.URL.Path, "/guarded/"):
+			w.Header().Set("WWW-Authenticate", `Bearer realm="http://`+r.Host+`/token"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		case strings.Contains(r.URL.Path, "/denied/"):
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = w.Write([]byte(`{"errors":[{"code":"DENIED","message":"` + strings.Repeat("a", 40_000) + `"}]}`))
+			return
+		}
 		w.Header().Set("Link", fmt.Sprintf(`<%s?page=%d>; rel="next"`, r.URL.Path, requests))
 		switch {
 		case strings.Contains(r.URL.Path, "/referrers/"):
@@ -41,8 +54,13 @@ func TestOversizedLists(t *testing.T) {
 		want string
 		most int // requests
 	}{
-		"tags":       {func() error { _, err := c.Tags(t.Context(), repo, 0); return err }, "does not end after", 18},
-		"referrers":  {func() error { _, err := c.Referrers(t.Context(), repo.WithDigest(digest.FromString("x"))); return err }, "more than 32 MiB", 5},
+		"tags":      {func() error { _, err := c.Tags(t.Context(), repo, 0); return err }, "does not end after", 18},
+		"referrers": {func() error { _, err := c.Referrers(t.Context(), repo.WithDigest(digest.FromString("x"))); return err }, "more than 32 MiB", 5},
+		"a token": {func() error {
+			_, err := newClient(t, remote.Options{}).Tags(t.Context(), repoAt(s, "guarded/a"), 0)
+			return err
+		}, "larger than its limit", 2},
+		"an error":   {func() error { _, err := c.Tags(t.Context(), repoAt(s, "denied/a"), 0); return err }, "aaa…", 1},
 		"a manifest": {func() error { _, _, err := c.Manifest(t.Context(), repo.WithTag("v1")); return err }, "is not a manifest", 1},
 		"a list of referrers": {func() error {
 			_, err := remote.ParseReferrers([]byte(`{"manifests":[{}` + strings.Repeat(`,{}`, manifest.MaxSize/3) + `]}`))
@@ -50,7 +68,7 @@ func TestOversizedLists(t *testing.T) {
 		}, "is not a manifest", 0},
 	} {
 		requests = 0
-		if err := tc.read(); err == nil || !strings.Contains(err.Error(), tc.want) || requests > tc.most {
+		if err := tc.read(); err == nil || !strings.Contains(err.Error(), tc.want) || requests > tc.most || len(err.Error()) > 1000 {
 			t.Errorf("%s: %d requests, %.200v; want %q", name, requests, err, tc.want)
 		}
 	}

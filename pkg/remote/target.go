@@ -3,6 +3,7 @@ package remote
 import (
 	"fmt"
 	"net/url"
+	"strings"
 )
 
 // resolveURL resolves a URL from a registry (a redirect, the Location of an upload, a token realm,
@@ -21,6 +22,8 @@ func (h *host) resolveURL(from, to string) (*url.URL, error) {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "", u.Hostname() == "":
 		return nil, fmt.Errorf("the URL is not http or https: %w", ErrRefused)
+	case strings.ContainsFunc(u.Host, notOfHost):
+		return nil, fmt.Errorf("the URL names no host: %w", ErrRefused)
 	case u.User != nil:
 		return nil, fmt.Errorf("the URL on %s contains credentials: %w", u.Host, ErrRefused)
 	case u.Scheme == "http" && base.Scheme == "https":
@@ -28,6 +31,12 @@ func (h *host) resolveURL(from, to string) (*url.URL, error) {
 	}
 	u.Fragment = ""
 	return u, nil
+}
+
+// notOfHost reports whether no host has a character. Package url permits some that shells interpret, and messages have the host in
+// commands to run.
+func notOfHost(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._:[]%", r)
 }
 
 // sameHost reports whether two URLs have the same origin.

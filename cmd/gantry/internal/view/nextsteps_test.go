@@ -147,3 +147,16 @@ func TestFailureLines(t *testing.T) {
 		}
 	}
 }
+
+// TestShellWord checks that what a shell interprets is quoted.
+func TestShellWord(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"docker://mirror.example.com:5000/a_b": "docker://mirror.example.com:5000/a_b", "": "''", "a b": "'a b'", "$(reboot)": "'$(reboot)'", "`reboot`": "'`reboot`'",
+		"a;reboot": "'a;reboot'", "a\nreboot": "'a\nreboot'", "it's": `'it'\''s'`, "*": "'*'", "~": "'~'", `a\b`: `'a\b'`, "größe": "'größe'",
+	} {
+		if got := ShellWord(text); got != want {
+			t.Errorf("ShellWord(%q) = %s, want %s", text, got, want)
+		}
+	}
+}
