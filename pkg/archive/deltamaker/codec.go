@@ -14,7 +14,11 @@ import (
 
 // encodes returns a hash of what the codec of this program makes of a small sample: another one may make smaller deltas.
 func (m *maker) encodes() string {
-	m.sample.Do(func() { m.sampled = encodeSample(m.Effort, m.version()) })
+	m.sample.Do(func() {
+		m.encoding.Lock()
+		defer m.encoding.Unlock()
+		m.sampled = m.encodeSample()
+	})
 	return m.sampled
 }
 
@@ -26,7 +30,7 @@ func (m *maker) version() int {
 	return delta.Plain
 }
 
-func encodeSample(effort delta.Effort, version int) string {
+func (m *maker) encodeSample() string {
 	var old, now bytes.Buffer
 	for i := range 2000 {
 		fmt.Fprintf(&old, "%x %d\n", sha256.Sum256([]byte{byte(i), byte(i >> 8)}), i)
@@ -35,6 +39,6 @@ func encodeSample(effort delta.Effort, version int) string {
 	h := sha256.New()
 	d := digest.FromString("sample")
 	target := delta.Target{Digest: d, Size: int64(now.Len()), Content: bytes.NewReader(now.Bytes()), ContentSize: int64(now.Len())}
-	_, err := delta.Encode(context.Background(), h, target, []delta.Base{{Digest: d, Content: bytes.NewReader(old.Bytes()), Size: int64(old.Len())}}, delta.Options{Effort: effort, Version: version})
+	_, err := delta.Encode(context.Background(), h, target, []delta.Base{{Digest: d, Content: bytes.NewReader(old.Bytes()), Size: int64(old.Len())}}, delta.Options{Effort: m.Effort, Version: m.version(), Memory: &m.memory})
 	return fmt.Sprint(hex.EncodeToString(h.Sum(nil)), err)
 }

@@ -245,14 +245,12 @@ func (c *compactor) encodeNext(ctx context.Context, p *prepared) (*entry, *work,
 	if p.sketch == nil {
 		return nil, nil, p.err
 	}
-	base := c.choose(p)
+	bases := c.choose(p)
 	change := *p.change
-	if base != nil {
-		change.Candidates = append([]Candidate{base.Candidate}, change.Candidates...)
-	}
+	change.Candidates = append(candidates(bases), change.Candidates...)
 	key := c.key(&change) //nolint:contextcheck // the sample of the codec is small, and made once for all blobs
 	if made, err := c.cached(key, &change); made != nil || err != nil {
-		c.join(p, base, made)
+		c.join(p, bases, made)
 		return made, nil, err
 	}
 	if p.work == nil && p.err == nil {
@@ -264,7 +262,7 @@ func (c *compactor) encodeNext(ctx context.Context, p *prepared) (*entry, *work,
 	}
 	if p.err == nil {
 		p.work.key, p.work.change = key, &change
-		p.err = c.encode(ctx, p, base)
+		p.err = c.encode(ctx, p, bases)
 	}
 	if p.err != nil {
 		var whole *wholeError
@@ -289,9 +287,9 @@ func (p *prepared) compared() []digest.Digest {
 }
 
 // encode encodes a blob that was read.
-func (c *compactor) encode(ctx context.Context, p *prepared, base *member) error {
+func (c *compactor) encode(ctx context.Context, p *prepared, bases []*member) error {
 	w, began := p.work, time.Now()
-	if err := c.openAll(ctx, p, base); err != nil {
+	if err := c.openAll(ctx, p, bases); err != nil {
 		return err
 	}
 	stats, err := w.encode(ctx, func(_ time.Duration, done, size int64) bool {
@@ -311,18 +309,14 @@ func (c *compactor) encode(ctx context.Context, p *prepared, base *member) error
 	c.mu.Lock()
 	c.saved += saved
 	c.mu.Unlock()
-	c.join(p, base, &entry{Bases: w.deltaBases()})
+	c.join(p, bases, &entry{Bases: w.deltaBases()})
 	return nil
 }
 
-// openAll opens the contents of the bases: one blob of the same archive, and blobs of the site if that one does not cover most of it.
-func (c *compactor) openAll(ctx context.Context, p *prepared, base *member) error {
-	w := p.work
-	var all []Candidate
-	if base != nil {
-		all = append(all, base.Candidate)
-	}
-	if base == nil || p.sketch.covered(base.sketch) < 0.5 {
+// openAll opens the contents of the bases: blobs of the same archive, and blobs of the site if the first does not cover most of it.
+func (c *compactor) openAll(ctx context.Context, p *prepared, bases []*member) error {
+	w, all := p.work, candidates(bases)
+	if len(bases) == 0 || p.sketch.covered(bases[0].sketch) < mostlyCovered {
 		all = append(all, p.change.Candidates...)
 		all = append(all, p.similar...)
 	}

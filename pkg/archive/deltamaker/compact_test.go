@@ -131,12 +131,51 @@ func TestCompact(t *testing.T) {
 	}
 }
 
+// TestCompactParts bases a blob that has parts of two others on both, with delta.Max.
+func TestCompactParts(t *testing.T) {
+	t.Parallel()
+	source := newMemory()
+	var changes []Change
+	for _, files := range []map[string][]byte{
+		{"a": text(1, 100<<10, 0)}, {"b": text(2, 100<<10, 0)},
+		{"a": text(1, 100<<10, 1), "b": text(2, 100<<10, 1), "c": text(3, 100<<10, 0)},
+	} {
+		changes = append(changes, Change{Blob: source.add(layer(t, files)), Source: "src", Repository: "org/app"})
+	}
+	for effort, want := range map[delta.Effort]int{delta.Auto: 1, delta.Max: 2} {
+		made, err := Make(t.Context(), changes, source, Options{Effort: effort, Compact: &Compact{DiskSpeed: 1}, Cache: t.TempDir()})
+		fail.On(t, err)
+		fail.Diff(t, want, len(rebuildAll(t, source, changes, made)[changes[2].Blob.Digest]))
+		made.Close()
+	}
+}
+
+// TestCompactPrograms has versions of two programs that have a part in common: those of the second are based on each other, too.
+func TestCompactPrograms(t *testing.T) {
+	t.Parallel()
+	source := newMemory()
+	var changes []Change
+	for i := range 12 {
+		files := map[string][]byte{"a": text(uint64(1+i/6), 40<<10, i%6), "b": text(9, 20<<10, 0)}
+		changes = append(changes, Change{Blob: source.add(layer(t, files)), Source: "src", Repository: "org/app"})
+	}
+	made, err := Make(t.Context(), changes, source, Options{Compact: &Compact{DiskSpeed: 1}, Cache: t.TempDir()})
+	fail.On(t, err)
+	defer made.Close()
+	bases := rebuildAll(t, source, changes, made)
+	for i, c := range changes {
+		if i%6 > 0 {
+			fail.Diff(t, []digest.Digest{changes[i-1].Blob.Digest}, bases[c.Blob.Digest])
+		}
+	}
+}
+
 // TestCompactLimits checks the depth, the dependents of a blob, and what is carried when time is up.
 func TestCompactLimits(t *testing.T) {
 	t.Parallel()
 	source := newMemory()
 	var changes []Change
-	for version := range 12 {
+	for version := range 10 {
 		raw := layer(t, map[string][]byte{"a": text(1, 60<<10, version)})
 		changes = append(changes, Change{Blob: source.add(raw), Source: "src", Repository: "org/app"})
 	}
@@ -156,9 +195,15 @@ func TestCompactLimits(t *testing.T) {
 		return n
 	}
 	bases, _ := run(Options{Compact: &Compact{DiskSpeed: 1}})
-	deepest := 0
-	for _, c := range changes {
+	deepest, far := 0, 0
+	for i, c := range changes {
 		deepest = max(deepest, depth(bases, c.Blob.Digest))
+		if i > 0 && !slices.Equal(bases[c.Blob.Digest], []digest.Digest{changes[i-1].Blob.Digest}) {
+			far++
+		}
+	}
+	if far != 1 { // the start of the second chain
+		t.Errorf("%d blobs are not based on the one before", far)
 	}
 	if deepest != maxDepth && deepest != maxDepth-1 { // the first one may be carried whole
 		t.Errorf("%d deltas are based on each other", deepest)

@@ -4,55 +4,114 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/delta"
 )
 
 // A member is a blob of the archive that others may be based on.
 type member struct {
 	Candidate
 	sketch     *sketch
-	base       *member // in the same archive, or nil
-	depth      int     // deltas that it needs one after another, its own included
-	dependents int     // blobs that need it
+	bases      []*member // in the same archive, up to maxShared
+	depth      int       // deltas that it needs one after another, its own included
+	dependents int       // blobs that need it
 }
 
-// choose returns the earlier blob that covers the most of a blob, the latest of several. It is nil if none covers enough.
-func (c *compactor) choose(p *prepared) *member {
-	var best *member
-	most := leastCovered
+const (
+	// maxShared is how many bases in the same archive a blob has. With maxDepth, it needs at most 255 deltas, as package archive accepts it.
+	maxShared = 2
+	// mostlyCovered is how much of a blob its bases have if no more are worth their time.
+	mostlyCovered = 0.5
+	// almostCovered is how much of what one blob covers another one has to cover to replace it.
+	almostCovered = 0.75
+)
+
+// choose returns the earlier blob that covers the most of a blob, the latest of several, and with delta.Max another one if much is left.
+func (c *compactor) choose(p *prepared) []*member {
+	first, covered := c.most(p.sketch)
+	if first == nil {
+		return nil
+	}
+	if c.Effort == delta.Max && covered < mostlyCovered {
+		rest := p.sketch.without(first.sketch)
+		if second, more := c.most(rest); second != nil && more*(1-covered) >= leastCovered {
+			return []*member{first, second}
+		}
+	}
+	return []*member{first}
+}
+
+// most returns the blob that a sketch is best based on, and how much it covers: the one that covers the most, or one that needs fewer deltas. For what is
+// only partly alike, that is one that covers almost as much, so that the next versions can be based on each other. If the greatest depth is reached, a new
+// chain begins in the middle of the one before it.
+func (c *compactor) most(s *sketch) (*member, float64) {
+	best, most := c.upTo(maxDepth, s)
+	depth, least := maxDepth/2, mostlyCovered
+	switch {
+	case most < mostlyCovered:
+		depth, least = maxDepth/4, most*almostCovered
+	case best.depth < maxDepth:
+		return best, most
+	}
+	if shallow, covered := c.upTo(depth, s); shallow != nil && covered >= least {
+		return shallow, covered
+	}
+	return c.upTo(maxDepth-1, s)
+}
+
+// upTo returns the blob up to a depth that covers the most of a sketch, and how much. It is nil if none covers enough.
+func (c *compactor) upTo(depth int, s *sketch) (best *member, most float64) {
+	most = leastCovered
 	for _, m := range c.earlier {
-		if m.depth >= maxDepth || !m.mayHaveMore(c.Compact.dependents()) {
+		if m.depth > depth || !m.mayHaveMore(c.Compact.dependents()) {
 			continue
 		}
-		if covered := p.sketch.covered(m.sketch); covered >= most {
+		if covered := s.covered(m.sketch); covered >= most {
 			best, most = m, covered
 		}
 	}
-	return best
+	return best, most
+}
+
+// needs calls use for m and all that it needs, each once.
+func (m *member) needs(seen map[*member]bool, use func(*member)) {
+	if seen[m] {
+		return
+	}
+	seen[m] = true
+	use(m)
+	for _, b := range m.bases {
+		b.needs(seen, use)
+	}
 }
 
 // mayHaveMore reports whether another blob may need m, and so what m needs.
 func (m *member) mayHaveMore(dependents int) bool {
-	for ; m != nil; m = m.base {
-		if m.dependents >= dependents {
-			return false
-		}
+	may := true
+	m.needs(map[*member]bool{}, func(n *member) { may = may && n.dependents < dependents })
+	return may
+}
+
+func candidates(bases []*member) (all []Candidate) {
+	for _, m := range bases {
+		all = append(all, m.Candidate)
 	}
-	return true
+	return all
 }
 
 // join lets later blobs be based on a blob. made is its delta, nil if it is carried whole.
-func (c *compactor) join(p *prepared, base *member, made *entry) {
+func (c *compactor) join(p *prepared, bases []*member, made *entry) {
 	m := &member{sketch: p.sketch, Candidate: Candidate{
 		DeltaBase: archive.DeltaBase{Digest: p.change.Blob.Digest, Size: p.change.Blob.Size, Repository: p.change.Repository}, Source: p.change.Source,
 	}}
 	if made != nil {
 		m.depth = 1
-		if base != nil && slices.ContainsFunc(made.Bases, func(b archive.DeltaBase) bool { return b.Digest == base.Digest }) {
-			m.base, m.depth = base, base.depth+1
-			for a := base; a != nil; a = a.base {
-				a.dependents++
+		for _, base := range bases {
+			if slices.ContainsFunc(made.Bases, func(b archive.DeltaBase) bool { return b.Digest == base.Digest }) {
+				m.bases, m.depth = append(m.bases, base), max(m.depth, base.depth+1)
 			}
 		}
+		m.needs(map[*member]bool{}, func(n *member) { n.dependents++ })
+		m.dependents = 0
 	}
 	if c.earlier = append(c.earlier, m); len(c.earlier) > maxSketches {
 		c.earlier = c.earlier[1:]

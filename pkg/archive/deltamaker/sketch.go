@@ -105,6 +105,17 @@ func (s *sketch) covered(by *sketch) float64 {
 	return float64(common) / float64(known)
 }
 
+// without returns the sketch of what another content does not have.
+func (s *sketch) without(other *sketch) *sketch {
+	rest := &sketch{whole: s.whole}
+	for _, h := range s.hashes {
+		if _, ok := slices.BinarySearch(other.hashes, h); !ok {
+			rest.hashes = append(rest.hashes, h)
+		}
+	}
+	return rest
+}
+
 // sketchOf returns the sketch of a blob that an earlier run made, or nil.
 func (m *maker) sketchOf(d digest.Digest) *sketch {
 	raw, _, err := regular.ReadPath(m.sketchPath(d), 8*(sketchSize+1))
