@@ -159,13 +159,15 @@ func TestCompactPrograms(t *testing.T) {
 		files := map[string][]byte{"a": text(uint64(1+i/6), 40<<10, i%6), "b": text(9, 20<<10, 0)}
 		changes = append(changes, Change{Blob: source.add(layer(t, files)), Source: "src", Repository: "org/app"})
 	}
-	made, err := Make(t.Context(), changes, source, Options{Compact: &Compact{DiskSpeed: 1}, Cache: t.TempDir()})
-	fail.On(t, err)
-	defer made.Close()
-	bases := rebuildAll(t, source, changes, made)
-	for i, c := range changes {
-		if i%6 > 0 {
-			fail.Diff(t, []digest.Digest{changes[i-1].Blob.Digest}, bases[c.Blob.Digest])
+	for _, effort := range []delta.Effort{delta.Auto, delta.Max} {
+		made, err := Make(t.Context(), changes, source, Options{Effort: effort, Compact: &Compact{DiskSpeed: 1}, Cache: t.TempDir()})
+		fail.On(t, err)
+		bases := rebuildAll(t, source, changes, made)
+		made.Close()
+		for i, c := range changes {
+			if i%6 > 0 {
+				fail.Diff(t, []digest.Digest{changes[i-1].Blob.Digest}, bases[c.Blob.Digest])
+			}
 		}
 	}
 }

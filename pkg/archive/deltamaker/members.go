@@ -23,19 +23,21 @@ const (
 	mostlyCovered = 0.5
 	// leastMore is how much of a blob a second base has to cover. A sketch shows only long matches, and there are more.
 	leastMore = 0.01
+	// partDepth is the depth of the bases of what is only partly alike, if possible.
+	partDepth = maxDepth / 4
 	// almostCovered is how much of what one blob covers another one has to cover to replace it.
 	almostCovered = 0.75
 )
 
 // choose returns the earlier blob that covers the most of a blob, the latest of several, and with delta.Max another one if much is left.
 func (c *compactor) choose(p *prepared) []*member {
-	first, covered := c.most(p.sketch, leastCovered)
+	first, covered := c.most(p.sketch)
 	if first == nil {
 		return nil
 	}
 	if c.Effort == delta.Max && covered < mostlyCovered {
 		rest := p.sketch.without(first.sketch)
-		if second, _ := c.most(rest, leastMore/(1-covered)); second != nil {
+		if second, _ := c.upTo(max(first.depth, partDepth), rest, leastMore/(1-covered)); second != nil {
 			return []*member{first, second}
 		}
 	}
@@ -45,19 +47,19 @@ func (c *compactor) choose(p *prepared) []*member {
 // most returns the blob that a sketch is best based on, and how much it covers: the one that covers the most, or one that needs fewer deltas. For what is
 // only partly alike, that is one that covers almost as much, so that the next versions can be based on each other. If the greatest depth is reached, a new
 // chain begins in the middle of the one before it.
-func (c *compactor) most(s *sketch, enough float64) (*member, float64) {
-	best, most := c.upTo(maxDepth, s, enough)
+func (c *compactor) most(s *sketch) (*member, float64) {
+	best, most := c.upTo(maxDepth, s, leastCovered)
 	depth, least := maxDepth/2, mostlyCovered
 	switch {
 	case most < mostlyCovered:
-		depth, least = maxDepth/4, most*almostCovered
+		depth, least = partDepth, most*almostCovered
 	case best.depth < maxDepth:
 		return best, most
 	}
-	if shallow, covered := c.upTo(depth, s, enough); shallow != nil && covered >= least {
+	if shallow, covered := c.upTo(depth, s, leastCovered); shallow != nil && covered >= least {
 		return shallow, covered
 	}
-	return c.upTo(maxDepth-1, s, enough)
+	return c.upTo(maxDepth-1, s, leastCovered)
 }
 
 // upTo returns the blob up to a depth that covers the most of a sketch, and how much. It is nil if none covers enough.
