@@ -22,7 +22,7 @@ const (
 // The memory that Go may always keep, in bytes, even if it is unused. Without a limit, Go keeps
 // half as much again as is in use when large buffers come and go. With the limit, it returns memory
 // beyond that to the system.
-const leastMemory = 96 << 20
+const leastMemory = 76 << 20
 
 // limitGarbage makes Go collect garbage earlier when the heap is large, unless GOGC is set, and
 // return unused memory to the system, unless GOMEMLIMIT is set.
@@ -69,7 +69,7 @@ func afterCollection(now thresholds) {
 // memoryFor returns the memory limit for a live heap of so many bytes. It is always well above the
 // live heap with its garbage: with a limit that cannot be met, Go would collect continuously.
 func memoryFor(live uint64) int64 {
-	return max(leastMemory, int64(live+live/4+roomForGarbage)) //nolint:gosec // no heap is that large
+	return max(leastMemory, int64(live+live/4+roomForGarbage/2)) //nolint:gosec // no heap is that large
 }
 
 // garbageFor returns the percentage for a live heap of so many bytes.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -117,7 +118,7 @@ func (f *frame) encode() ([]byte, error) {
 	f.put()
 	head := binary.AppendUvarint(make([]byte, 0, mostHead), uint64(f.length))
 	head = binary.AppendUvarint(head, uint64(f.count))
-	packed := append(f.packed[:0], make([]byte, mostHead)...)
+	packed := slices.Grow(f.packed[:0], mostHead)[:mostHead]
 	for i, s := range f.streams {
 		at := len(packed)
 		if i == streamBytes && f.solid != nil {

@@ -189,9 +189,9 @@ func (m *matcher) match(t []byte, near int) []run {
 
 const (
 	// closeShift is how far an alignment may be from the one before so that its address costs little: an insertion is between them.
-	closeShift = 4096
+	closeShift = 1024
 	// farMargin is the margin for others. Their addresses cost as much as about so many inserted bytes.
-	farMargin = 20
+	farMargin = 24
 	// promising is how many bytes show whether an alignment is worth its address.
 	promising = 128
 )

@@ -24,7 +24,7 @@ import (
 
 // cacheVersion changes when deltas of earlier versions must no longer be used, or when blobs that were carried
 // whole may have a delta now.
-const cacheVersion = 2
+const cacheVersion = 3
 
 // maxEntry limits the description of a delta in the cache, in bytes.
 const maxEntry = 64 << 10

@@ -150,6 +150,28 @@ func TestCompactParts(t *testing.T) {
 	}
 }
 
+// TestCompactPrograms has versions of two programs that have a part in common: those of the second are based on each other, too.
+func TestCompactPrograms(t *testing.T) {
+	t.Parallel()
+	source := newMemory()
+	var changes []Change
+	for i := range 12 {
+		files := map[string][]byte{"a": text(uint64(1+i/6), 40<<10, i%6), "b": text(9, 20<<10, 0)}
+		changes = append(changes, Change{Blob: source.add(layer(t, files)), Source: "src", Repository: "org/app"})
+	}
+	for _, effort := range []delta.Effort{delta.Auto, delta.Max} {
+		made, err := Make(t.Context(), changes, source, Options{Effort: effort, Compact: &Compact{DiskSpeed: 1}, Cache: t.TempDir()})
+		fail.On(t, err)
+		bases := rebuildAll(t, source, changes, made)
+		made.Close()
+		for i, c := range changes {
+			if i%6 > 0 {
+				fail.Diff(t, []digest.Digest{changes[i-1].Blob.Digest}, bases[c.Blob.Digest])
+			}
+		}
+	}
+}
+
 // TestCompactLimits checks the depth, the dependents of a blob, and what is carried when time is up.
 func TestCompactLimits(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,12 @@ const (
 	maxShared = 2
 	// mostlyCovered is how much of a blob its bases have if no more are worth their time.
 	mostlyCovered = 0.5
+	// leastMore is how much of a blob a second base has to cover. A sketch shows only long matches, and there are more.
+	leastMore = 0.01
+	// partDepth is the depth of the bases of what is only partly alike, if possible.
+	partDepth = maxDepth / 4
+	// almostCovered is how much of what one blob covers another one has to cover to replace it.
+	almostCovered = 0.75
 )
 
 // choose returns the earlier blob that covers the most of a blob, the latest of several, and with delta.Max another one if much is left.
@@ -31,28 +37,40 @@ func (c *compactor) choose(p *prepared) []*member {
 	}
 	if c.Effort == delta.Max && covered < mostlyCovered {
 		rest := p.sketch.without(first.sketch)
-		if second, more := c.most(rest); second != nil && more*(1-covered) >= leastCovered {
+		if second, _ := c.upTo(max(first.depth, partDepth), rest, leastMore/(1-covered)); second != nil {
 			return []*member{first, second}
 		}
 	}
 	return []*member{first}
 }
 
-// most returns the blob that covers the most of a sketch, and how much. If that has the greatest depth, a new chain begins: at the best one with half of it,
-// so that those that come later can be based on each other, too.
-func (c *compactor) most(s *sketch) (best *member, most float64) {
-	for depth := maxDepth; depth > 0; depth /= 2 {
-		best, most = nil, leastCovered
-		for _, m := range c.earlier {
-			if m.depth > depth || !m.mayHaveMore(c.Compact.dependents()) {
-				continue
-			}
-			if covered := s.covered(m.sketch); covered >= most {
-				best, most = m, covered
-			}
+// most returns the blob that a sketch is best based on, and how much it covers: the one that covers the most, or one that needs fewer deltas. For what is
+// only partly alike, that is one that covers almost as much, so that the next versions can be based on each other. If the greatest depth is reached, a new
+// chain begins in the middle of the one before it.
+func (c *compactor) most(s *sketch) (*member, float64) {
+	best, most := c.upTo(maxDepth, s, leastCovered)
+	depth, least := maxDepth/2, mostlyCovered
+	switch {
+	case most < mostlyCovered:
+		depth, least = partDepth, most*almostCovered
+	case best.depth < maxDepth:
+		return best, most
+	}
+	if shallow, covered := c.upTo(depth, s, leastCovered); shallow != nil && covered >= least {
+		return shallow, covered
+	}
+	return c.upTo(maxDepth-1, s, leastCovered)
+}
+
+// upTo returns the blob up to a depth that covers the most of a sketch, and how much. It is nil if none covers enough.
+func (c *compactor) upTo(depth int, s *sketch, enough float64) (best *member, most float64) {
+	most = enough
+	for _, m := range c.earlier {
+		if m.depth > depth || !m.mayHaveMore(c.Compact.dependents()) {
+			continue
 		}
-		if best == nil || best.depth < maxDepth {
-			break
+		if covered := s.covered(m.sketch); covered >= most {
+			best, most = m, covered
 		}
 	}
 	return best, most
