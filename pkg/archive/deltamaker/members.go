@@ -11,14 +11,12 @@ import (
 type member struct {
 	Candidate
 	sketch     *sketch
-	bases      []*member // in the same archive, up to maxShared
+	bases      []*member // in the same archive, at most two: with maxDepth, it needs at most 255 deltas, as package archive accepts it
 	depth      int       // deltas that it needs one after another, its own included
 	dependents int       // blobs that need it
 }
 
 const (
-	// maxShared is how many bases in the same archive a blob has. With maxDepth, it needs at most 255 deltas, as package archive accepts it.
-	maxShared = 2
 	// mostlyCovered is how much of a blob its bases have if no more are worth their time.
 	mostlyCovered = 0.5
 	// leastMore is how much of a blob a second base has to cover. A sketch shows only long matches, and there are more.
