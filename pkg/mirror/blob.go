@@ -22,6 +22,14 @@ type blobCopy struct {
 	// none.
 	mountRepository string
 	transfer        *transfer
+	// again means that other bytes were read than those of the digest, and that the blob is read once more.
+	again bool
+}
+
+// altered reports whether the bytes of an upload changed on the way, as far as Gantry or the registry can tell.
+func altered(err error) bool {
+	e, ok := errors.AsType[*remote.Error](err)
+	return errors.Is(err, remote.ErrMismatch) || ok && e.Code == "DIGEST_INVALID"
 }
 
 // pushBlob copies a blob to every repository that needs it: it looks for it where it may be, sends
@@ -67,8 +75,9 @@ func (r *run) pushBlob(ctx context.Context, unique *blob) error {
 			return nil
 		}
 		result, err := r.sendBlob(ctx, b, h)
-		if errors.Is(err, remote.ErrMismatch) && ctx.Err() == nil && !slices.ContainsFunc(b.sources(), plan.IsFileSource) {
+		if altered(err) && ctx.Err() == nil && !b.again && !slices.ContainsFunc(b.sources(), plan.IsFileSource) {
 			r.Log.Warn("what was read of a blob is wrong; it is read once more", "digest", b.desc.Digest, "error", err)
+			b.again = true
 			result, err = r.sendBlob(ctx, b, h)
 		}
 		if err == nil {

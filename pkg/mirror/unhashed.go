@@ -64,7 +64,7 @@ func (b *blob) large() bool { return b.desc.Size >= minUnhashed && !b.config }
 // is called before the upload has begun: a proof is needed first, which is an upload, too.
 func (r *run) unhashed(ctx context.Context, b *blobCopy, h *target, hashed Open) *unhashedUpload {
 	source, ok := r.source.(unhashedReader)
-	if !ok || !r.proof.worth || !b.large() {
+	if !ok || !r.proof.worth || !b.large() || b.again {
 		return nil
 	}
 	r.proof.once.Do(func() {

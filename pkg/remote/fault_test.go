@@ -194,7 +194,7 @@ func TestRetries(t *testing.T) {
 		{name: "a wrong Docker-Content-Digest", part: "/manifests/", answers: repeat(9, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Docker-Content-Digest", describe(blob).Digest.String())
 			_, _ = w.Write(manifest)
-		}), want: remote.ErrMismatch, seen: 1},
+		}), want: remote.ErrMismatch, seen: 2},
 		{name: "a manifest that is too large", part: "/manifests/", answers: repeat(9, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "8388609")
 			w.WriteHeader(http.StatusOK)
