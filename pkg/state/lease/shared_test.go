@@ -44,6 +44,7 @@ func TestShards(t *testing.T) {
 			<-time.After(time.Hour) // they are renewed
 		}
 		fail.On(t, context.Cause(one))
+		<-time.After(10 * time.Second) // not in the moment in which the first run renews its lease
 		_, releaseAgain := acquire(t, &side{memory: m}, shard("d", "A", "1/2")).Hold(t.Context())
 		<-time.After(time.Minute)
 		var lost *LostError
