@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"syscall"
@@ -93,7 +94,7 @@ func (m *maker) download(ctx context.Context, source string, desc ocispec.Descri
 		return nil, err
 	}
 	opened, err := m.read(ctx, f, source, desc)
-	if err != nil && opened && ctx.Err() == nil && !errors.Is(err, syscall.ENOSPC) {
+	if err != nil && opened && ctx.Err() == nil && !errors.As(err, new(*fs.PathError)) { // of the temporary file
 		_, err = f.Seek(0, io.SeekStart)
 		if err = errors.Join(err, f.Truncate(0)); err == nil { // bytes may change on the way
 			_, err = m.read(ctx, f, source, desc)
