@@ -14,6 +14,9 @@ import (
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
+// failed is the result of a cell in which an invariant does not hold.
+const failed = "FAILED"
+
 // A cell is a fault in a workflow.
 type cell struct {
 	*site
@@ -54,6 +57,7 @@ func TestMatrix(t *testing.T) {
 						continue
 					}
 					if result == "" {
+						result = failed // unless check returns
 						t.Run(f.name, func(t *testing.T) {
 							c := &cell{site: s, t: t, name: fmt.Sprint("f", row), workflow: w, fault: f}
 							result = c.check(reference)
@@ -103,7 +107,7 @@ func (c *cell) undisturbed() {
 	}
 }
 
-// check runs the workflow with the fault and without it, and compares the result with that of the reference.
+// check runs the workflow with the fault and without it, and compares the result with what the reference made.
 func (c *cell) check(reference *cell) string {
 	c.t.Helper()
 	for _, command := range c.workflow.before {
@@ -136,7 +140,7 @@ func (c *cell) check(reference *cell) string {
 	}
 	c.afterAnother(second, copied, reference)
 	if c.t.Failed() {
-		return "FAILED"
+		return failed
 	}
 	return fmt.Sprint(o.code)
 }

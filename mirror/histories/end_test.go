@@ -130,7 +130,7 @@ func (e *engine) checkAll(ctx context.Context, collected bool) error {
 					tags = append(tags, tag)
 				}
 			}
-			problems = append(problems, fmt.Errorf("nobody wants %s (tags %q): %.300s", p, tags, m.raw))
+			problems = append(problems, fmt.Errorf("nothing wants %s (tags %q): %.300s", p, tags, m.raw))
 		}
 	}
 	return errors.Join(problems...)

@@ -255,7 +255,7 @@ func (r *recorded) current() *want {
 	return r.revisions[len(r.revisions)-1]
 }
 
-// needs calls do for each manifest that the mirror has to have: that of all revisions, and while runs of the image set
+// needs calls do for each manifest that the mirror has to have: those of all revisions, and while runs of the image set
 // did not end, what these want, too.
 func (r *recorded) needs(do func(place)) {
 	if r.leaving {

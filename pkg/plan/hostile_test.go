@@ -78,7 +78,7 @@ func TestHostilePlans(t *testing.T) {
 	}
 }
 
-// TestChainOfAttachments checks that a long chain of attachments, the last of which comes first, is followed once.
+// TestChainOfAttachments checks that a long chain of attachments is followed once if the last one comes first.
 func TestChainOfAttachments(t *testing.T) {
 	const n = 20_000
 	p := &Plan{}

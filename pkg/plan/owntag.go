@@ -2,6 +2,6 @@ package plan
 
 import "github.com/opencontainers/go-digest"
 
-// OwnTag returns the tag that a manifest gets to which a plan gives none made of its digest, if that is requested: "gantry-sha256-<hex>". It names
-// that manifest alone, and is deleted with it.
+// OwnTag returns a tag that names one manifest alone, and is deleted with it: "gantry-sha256-<hex>". If it is requested, each manifest gets
+// it to which the plan gives no tag made of its digest.
 func OwnTag(d digest.Digest) string { return "gantry-" + DigestTag(d) }
