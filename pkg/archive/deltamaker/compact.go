@@ -19,7 +19,7 @@ import (
 // Compact is how blobs of the same archive are compared.
 type Compact struct {
 	// DiskSpeed is how fast the archive can be written, in bytes per second. With delta.Auto, comparing ends when it took longer than
-	// writing what it saved would take. 0 is DefaultDiskSpeed.
+	// writing what it saved would take; see MostTime. 0 is DefaultDiskSpeed.
 	DiskSpeed int64
 	// Dependents is how many blobs may need the same one, directly or not: so many are lost with it. 0 is DefaultDependents.
 	Dependents int
@@ -37,13 +37,17 @@ const (
 	leastPacked = 0.05
 	// leastCovered is how much of a blob another one has to cover to be its base.
 	leastCovered = 0.03
-	// freeTime is how long comparing may take whatever it saves.
+	// freeTime is how long comparing may take whatever it saves, or as long as writing the largest blob takes: the first blob
+	// saves little, and only shows afterwards how much others save that are based on it.
 	freeTime = 10 * time.Second
 )
 
-// MostTime returns how long comparing blobs of a size may take at most, with delta.Auto.
-func (c *Compact) MostTime(size int64) time.Duration {
-	return freeTime + time.Duration(float64(size)/float64(c.diskSpeed())*float64(time.Second))
+// MostTime returns how long comparing may take at most, with delta.Auto, if it saves so many bytes and the largest blob is this large.
+func (c *Compact) MostTime(largest, saved int64) time.Duration {
+	writing := func(size int64) time.Duration {
+		return time.Duration(float64(size) / float64(c.diskSpeed()) * float64(time.Second))
+	}
+	return max(freeTime, writing(largest)) + writing(saved)
 }
 
 func (c *Compact) diskSpeed() int64 {
@@ -66,6 +70,7 @@ type compactor struct {
 	*maker
 	earlier  []*member
 	contents contents
+	largest  int64 // the size of the largest blob
 
 	mu    sync.Mutex    // guards the fields below
 	busy  time.Duration // of encoding, with reading bases again; waiting for the next blob does not count
@@ -93,6 +98,9 @@ type outcome struct {
 func (m *maker) compact(ctx context.Context, changes []Change) error {
 	c := &compactor{maker: m, contents: contents{all: map[digest.Digest]*kept{}, room: m.room}}
 	defer c.contents.close()
+	for i := range changes {
+		c.largest = max(c.largest, changes[i].Blob.Size)
+	}
 	outcomes := make([]outcome, len(changes))
 	ahead := make(chan *prepared)
 	g, ctx := errgroup.WithContext(ctx)
@@ -169,7 +177,7 @@ func (c *compactor) lateWith(running time.Duration, saved int64) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return max(c.busy+running, c.ahead) > c.Compact.MostTime(c.saved+saved)
+	return max(c.busy+running, c.ahead) > c.Compact.MostTime(c.largest, c.saved+saved)
 }
 
 var errLate = &wholeError{OutOfTime, errors.New("comparing took longer than writing what it saved would")}

@@ -230,7 +230,10 @@ func TestCompactLimits(t *testing.T) {
 	fail.Diff(t, false, late.late())
 	fail.Diff(t, true, late.lateWith(2*time.Second, 0))
 	fail.Diff(t, false, late.lateWith(2*time.Second, 1e6))
-	late.ahead = freeTime + 5*time.Second
+	late.largest = 12e6 // writing it takes 2 s longer than freeTime
+	fail.Diff(t, false, late.lateWith(2*time.Second, 0))
+	fail.Diff(t, true, late.lateWith(4*time.Second, 0))
+	late.largest, late.ahead = 0, freeTime+5*time.Second
 	fail.Diff(t, true, late.late())
 	late.saved, late.Effort = 0, delta.Max
 	fail.Diff(t, false, late.late())

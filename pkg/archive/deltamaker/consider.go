@@ -9,26 +9,27 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
-// New returns how many new blobs may be compared with each other.
-func (c *Chooser) New() (all Amount, err error) {
+// New returns how many new blobs may be compared with each other, and the size of the largest.
+func (c *Chooser) New() (all Amount, largest int64, err error) {
 	seen := map[digest.Digest]bool{}
 	contents, err := c.Plan.Contents()
 	if err != nil {
-		return all, err
+		return all, largest, err
 	}
 	for i := range c.Plan.Images {
 		err := contents.Walk(c.Plan.Images[i].Digest, func(*plan.Manifest) error { return nil }, func(b plan.Blob) error {
 			if !seen[b.Digest] && b.Size >= minBlob && c.IsNew(b.Digest) {
 				seen[b.Digest] = true
 				all.add(b.Size)
+				largest = max(largest, b.Size)
 			}
 			return nil
 		})
 		if err != nil {
-			return all, err
+			return all, largest, err
 		}
 	}
-	return all, nil
+	return all, largest, nil
 }
 
 // NeedsSite reports whether a delta is based on something that the site has, after Changes was called.

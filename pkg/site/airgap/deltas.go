@@ -84,19 +84,17 @@ func (n *Export) PlanDeltas(p *plan.Plan) (*PlannedDeltas, error) {
 		return d, nil
 	}
 	chooser := n.chooser(p, e, nil)
-	consider := chooser.Consider
-	if d.Compact {
-		consider = chooser.New
-	}
-	considered, err := consider()
-	if err != nil {
-		return nil, err
+	var considered deltamaker.Amount
+	if !d.Compact {
+		considered, err = chooser.Consider()
+	} else {
+		var largest int64
+		if considered, largest, err = chooser.New(); n.opts.Deltas.Effort == delta.Auto {
+			d.Seconds = int64(n.opts.Deltas.Compact.MostTime(largest, considered.Bytes).Seconds())
+		}
 	}
 	d.Blobs, d.Bytes = considered.Blobs, considered.Bytes
-	if o := n.opts.Deltas; d.Compact && o.Effort == delta.Auto {
-		d.Seconds = int64(o.Compact.MostTime(d.Bytes).Seconds())
-	}
-	return d, nil
+	return d, err
 }
 
 // beginDeltas returns whether deltas are made, and what the site reproduces. The result is nil if the archive has none.
