@@ -77,6 +77,10 @@ const (
 
 // fixture has a source registry with the sample in it, a mirror, and a folder with the configuration
 // for both. The registries are real.
+// endTime limits how long tests wait for the program, for example until it ends after a signal. It ends
+// within two seconds (TestInterrupt), but machines that run tests are slow.
+const endTime = 30 * time.Second
+
 type fixture struct {
 	t      *testing.T
 	dir    string
@@ -226,23 +230,4 @@ func (w *fixture) verify(prefix, repository string, bundles int) registrytest.Ve
 		w.t.Errorf("catalog %s has %d bundles, want %d: %v", repository, len(v.Bundles), bundles, v.Bundles)
 	}
 	return v
-}
-
-// waitFor waits until the source gets a request with this text in its path.
-func (w *fixture) waitFor(path string) {
-	w.t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		for _, r := range w.source.Log() {
-			if strings.Contains(r.Path, path) {
-				return
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-w.t.Context().Done():
-			w.t.Fatalf("the source got no request for %s", path)
-		}
-	}
 }

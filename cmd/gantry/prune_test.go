@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"net/http"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -42,25 +41,6 @@ func (w *fixture) pruned(code int, args ...string) removal.PruneResult {
 	var r removal.PruneResult
 	fail.On(w.t, json.Unmarshal([]byte(o.stdout), &r))
 	return r
-}
-
-// killable returns a function that kills a program, which the handlers of a registry may call while it runs, and one that
-// runs it.
-func killable(cmd *exec.Cmd) (kill func(), run func() error) {
-	started := make(chan struct{}) // cmd.Process is set
-	kill = func() {
-		<-started
-		_ = cmd.Process.Kill()
-	}
-	run = func() error {
-		err := cmd.Start()
-		close(started)
-		if err != nil {
-			return err
-		}
-		return cmd.Wait()
-	}
-	return kill, run
 }
 
 // TestPruneCommand checks the text and the exit status of gantry prune, also with --others, --list and --forget. Package

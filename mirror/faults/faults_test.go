@@ -43,6 +43,8 @@ type fault struct {
 	action func(c *cell) rt.Action
 	// damage changes a volume of a disk.
 	damage func(t *testing.T, volume string)
+	// slow means that the registry needs longer to recover.
+	slow bool
 	// limit is the maximum size of the files that the program writes, in KiB.
 	limit int
 	// killed means that the process has no chance to clean up.
@@ -69,6 +71,7 @@ func faults() []fault {
 		{name: "read: token expired once", aim: reads, ends: fine, times: 1, action: always(rt.Deny())},
 		{name: "read: a page to log in forever", aim: reads, ends: fails, action: always(rt.Page())},
 		{name: "read: redirected to storage", aim: reads, ends: fine, action: func(c *cell) rt.Action { return rt.Redirect(c.at.CDN()) }},
+		{name: "read: registry restarts once", aim: reads, ends: fine, times: 1, slow: true, action: func(c *cell) rt.Action { return c.at.RestartAfter(200) }},
 		{name: "write: 503 once", aim: writes, ends: fine, times: 1, action: always(rt.Status(http.StatusServiceUnavailable))},
 		{name: "write: 503 forever", aim: writes, ends: fails, action: always(rt.Status(http.StatusServiceUnavailable))},
 		{name: "write: 403 forever", aim: writes, ends: fails, action: always(rt.Refuse(http.StatusForbidden, "DENIED"))},
@@ -77,6 +80,7 @@ func faults() []fault {
 		{name: "write: 201 and nothing stored once", aim: writes, ends: fine, times: 1, lost: true, action: always(rt.Pretend())},
 		{name: "write: reset forever", aim: writes, ends: fails, lost: true, action: always(rt.Reset())},
 		{name: "write: stalls once", aim: writes, ends: fine, times: 1, lost: true, action: always(rt.StallUpload(100_000))},
+		{name: "write: registry restarts once", aim: writes, ends: fine, times: 1, slow: true, lost: true, action: func(c *cell) rt.Action { return c.at.RestartAfter(100_000) }},
 		{name: "disk: one bit differs", aim: disks, ends: fails, damage: flip},
 		{name: "disk: cut", aim: disks, ends: fails, damage: func(t *testing.T, volume string) {
 			t.Helper()

@@ -216,8 +216,12 @@ type outcome struct {
 // run runs a command of a workflow. limit is for the files that it writes, in KiB.
 func (c *cell) run(command string, limit int) outcome {
 	c.t.Helper()
+	delay := "10ms"
+	if c.fault.slow {
+		delay = "1s"
+	}
 	args := strings.Fields(c.replace(command))
-	args = append(args, "--retry-times", "3", "--retry-delay", "10ms", "--silent-timeout", "3s", "--progress", "none")
+	args = append(args, "--retry-times", "3", "--retry-delay", delay, "--silent-timeout", "3s", "--progress", "none")
 	name := c.program
 	if limit > 0 {
 		args = append([]string{"-c", fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, limit), name}, args...)

@@ -82,7 +82,7 @@ func (s *site) workflows() []workflow {
 			writes:   &target{mirror: true, method: "DELETE", path: "/NAME/.*/manifests/"},
 			ends:     map[string]ending{"write: 201 and nothing stored once": either}, // who deletes believes the registry
 			inapplicable: map[string]string{
-				"write: cut once": "the request has no body", "write: stalls once": "the request has no body",
+				"write: cut once": "the request has no body", "write: stalls once": "the request has no body", "write: registry restarts once": "the request has no body",
 				"read: redirected to storage": "it reads no blobs",
 			},
 		},
@@ -95,7 +95,7 @@ func (s *site) workflows() []workflow {
 		{
 			name: "serve", commands: []string{"mirror -c SERVED MIRROR/NAME --workspace WORK-NAME"}, reads: large, writes: put,
 			inapplicable: map[string]string{
-				"read: token expired once": "it needs no token", "read: redirected to storage": "it has no other storage",
+				"read: token expired once": "it needs no token", "read: redirected to storage": "it has no other storage", "read: registry restarts once": "it is no registry",
 			},
 		},
 	}

@@ -36,7 +36,13 @@ func (e *engine) command(ctx context.Context, s *step) error {
 // sure executes a run. If it is refused because the workspace still knows an image set that another workspace gave up as the
 // last one of the mirror, that is given up here, too.
 func (e *engine) sure(ctx context.Context, r run) (*removal.PruneResult, error) {
-	result, err := r.execute(ctx)
+	execute := func(r run) (*removal.PruneResult, error) {
+		e.lists.settle(false)
+		result, err := r.execute(ctx)
+		e.lists.settle(err == nil && (r.Verb == "prune" || r.Verb == "delete"))
+		return result, err
+	}
+	result, err := execute(r)
 	for range 2 {
 		if !isUnknownSet(err) {
 			break
@@ -49,10 +55,10 @@ func (e *engine) sure(ctx context.Context, r run) (*removal.PruneResult, error) 
 		}
 		forget := r
 		forget.Verb, forget.Forget, forget.Yes, forget.Save, forget.Plan = "prune", name, true, "", ""
-		if _, err := forget.execute(ctx); err != nil {
+		if _, err := execute(forget); err != nil {
 			return nil, fmt.Errorf("giving up %s in %s: %w", name, r.Workspace, err)
 		}
-		result, err = r.execute(ctx)
+		result, err = execute(r)
 	}
 	return result, err
 }

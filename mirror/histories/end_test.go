@@ -94,6 +94,7 @@ func (e *engine) nothingToDelete(ctx context.Context, prefix string) error {
 
 // checkAll checks a registry whose mirrors were just mirrored and pruned.
 func (e *engine) checkAll(ctx context.Context, collected bool) error {
+	e.lists.settle(false)
 	if err := e.check(ctx, true); err != nil {
 		return err
 	}
@@ -118,10 +119,7 @@ func (e *engine) checkAll(ctx context.Context, collected bool) error {
 		if err != nil {
 			return err
 		}
-		replaced, err := e.isReplacedList(ctx, s, p, m)
-		if err != nil {
-			return err
-		}
+		replaced := e.isReplacedList(s, p)
 		// The registry keeps a manifest without a tag that another repository has with one.
 		if !replaced || collected && repositories[p.digest] == 1 {
 			var tags []string
@@ -134,27 +132,4 @@ func (e *engine) checkAll(ctx context.Context, collected bool) error {
 		}
 	}
 	return errors.Join(problems...)
-}
-
-// isReplacedList reports whether a manifest without a tag is a list of referrers that a later one replaced: clients do not
-// delete those.
-func (e *engine) isReplacedList(ctx context.Context, s *stored, p place, m *gotManifest) (bool, error) {
-	for name, d := range s.tags {
-		if repository, _ := splitTag(name); repository == p.repository && d == p.digest {
-			return false, nil
-		}
-	}
-	if !strings.Contains(string(m.raw), `"manifests"`) {
-		return false, nil
-	}
-	for _, entry := range m.Manifests {
-		at := place{p.repository, entry.Digest}
-		if !s.manifests[at] {
-			continue
-		}
-		if referrer, err := e.manifest(ctx, at); err != nil || referrer.Subject == nil {
-			return false, err
-		}
-	}
-	return true, nil
 }

@@ -35,6 +35,7 @@ type engine struct {
 	selections map[string]*selected
 	records    map[target]*recorded
 	foreign    foreign
+	lists      lists
 	read       map[digest.Digest]*gotManifest // of the mirrors
 	says       func(format string, args ...any)
 }
@@ -49,8 +50,9 @@ func (h *history) run(t *testing.T, says func(string, ...any)) error {
 		history: h, dir: rt.TempDir(t), mirror: rt.Start(t, rt.Options{Alone: true, Sparse: h.sparse}), says: says,
 		model:      &model{sourceContent: content, from: from, state: state{files: map[string]int{}}, read: map[string]*gotManifest{}},
 		graphData:  service.URL() + releasetest.GraphDataPath,
-		selections: map[string]*selected{}, records: map[target]*recorded{}, foreign: newForeign(), read: map[digest.Digest]*gotManifest{},
+		selections: map[string]*selected{}, records: map[target]*recorded{}, foreign: newForeign(), lists: lists{now: map[string]digest.Digest{}, replaced: map[place]bool{}}, read: map[digest.Digest]*gotManifest{},
 	}
+	e.script()
 	e.vars = map[string]string{
 		"CONTAINERS_REGISTRIES_CONF": e.path("registries.conf"), "HOME": e.dir,
 		updates.SignatureKeyVariable: e.path("release.asc"), updates.SignatureURLVariable: service.URL() + releasetest.SignaturesPath,
@@ -262,11 +264,11 @@ func (r run) process(ctx context.Context) (*exec.Cmd, func() error) {
 func (e *engine) kill(ctx context.Context, r run, at int, served bool) error {
 	cmd, wait := r.process(ctx)
 	started := make(chan struct{})
-	e.mirror.Script(rt.Rule{Nth: at, Action: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	e.script(rt.Rule{Nth: at, Action: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		<-started
 		_ = cmd.Process.Kill()
 		if served {
-			next.ServeHTTP(w, r)
+			e.lists.serve(w, r, next)
 		}
 		rt.Reset()(w, r, next)
 	}})
@@ -277,7 +279,7 @@ func (e *engine) kill(ctx context.Context, r run, at int, served bool) error {
 	}
 	e.mirror.Shut() // ends the requests that the registry still works on
 	e.mirror.Open()
-	e.mirror.Script()
+	e.script()
 	return err
 }
 
