@@ -47,9 +47,11 @@ endef
 .PHONY: image
 image: ## make a container image in ./bin/image, without a container engine; IMAGE_PUSH=HOST/REPOSITORY:TAG also pushes it
 	$(call programs,$(IMAGE_PLATFORMS))
+	$(PLAIN) $(GO) build -C cmd/packages -o $(CURDIR)/$(BIN)/packages .
 	$(PLAIN) $(GO) build -C cmd/containerimage -o $(CURDIR)/$(BIN)/containerimage .
+	$(EPOCH) $(BIN)/packages -platforms $(IMAGE_PLATFORMS) -licenses $(BIN)/THIRD_PARTY_LICENSES
 	$(EPOCH) $(BIN)/containerimage -programs $(BIN)/programs -platforms $(IMAGE_PLATFORMS) \
-		-zoneinfo "$$($(GO) env GOROOT)/lib/time/zoneinfo.zip" -to $(BIN)/image -version "$(VERSION)" -revision "$$(git rev-parse HEAD 2>/dev/null)" $(if $(IMAGE_PUSH),-push $(IMAGE_PUSH))
+		-zoneinfo "$$($(GO) env GOROOT)/lib/time/zoneinfo.zip" -licenses LICENSE,$(BIN)/THIRD_PARTY_LICENSES -to $(BIN)/image -version "$(VERSION)" -revision "$$(git rev-parse HEAD 2>/dev/null)" $(if $(IMAGE_PUSH),-push $(IMAGE_PUSH))
 
 .PHONY: man
 man: ## write manual pages to ./bin/man

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -28,6 +29,7 @@ const (
 type contents struct {
 	programs string // the folder with the programs
 	zoneinfo string // the time zone database, a zip file
+	licenses string // files with licenses, separated by commas
 	modified time.Time
 }
 
@@ -49,20 +51,32 @@ func (c contents) base() (v1.Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.layer([]entry{
+	entries := []entry{
 		{name: "etc/", mode: 0o755},
 		{name: "etc/group", mode: 0o644, content: []byte("root:x:0:\n")},
 		{name: "etc/passwd", mode: 0o644, content: fmt.Appendf(nil, "root:x:0:0:root:/:/sbin/nologin\ngantry:x:%d:0:gantry:/workspace:/sbin/nologin\n", userID)},
 		{name: "etc/ssl/", mode: 0o755},
 		{name: "etc/ssl/certs/", mode: 0o755},
 		{name: certificatesFile, mode: 0o644, content: roots},
+		{name: "licenses/", mode: 0o755},
 		{name: "tmp/", mode: 0o1777},
 		{name: "usr/", mode: 0o755},
 		{name: "usr/bin/", mode: 0o755},
 		{name: "usr/share/", mode: 0o755},
 		{name: zoneinfoFile, mode: 0o644, content: zones},
 		{name: "workspace/", mode: 0o775, user: userID},
-	})
+	}
+	for name := range strings.SplitSeq(c.licenses, ",") {
+		if name == "" {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("reading a license: %w", err)
+		}
+		entries = append(entries, entry{name: "licenses/" + filepath.Base(name), mode: 0o644, content: text})
+	}
+	return c.layer(entries)
 }
 
 // certificates returns the certificate authorities of Mozilla that have no further constraints, which a PEM

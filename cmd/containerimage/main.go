@@ -42,6 +42,7 @@ func run(ctx context.Context, args []string) error {
 		programs  = flags.String("programs", "bin", "the folder with the programs of each platform, as `DIR`/OS-ARCH/gantry")
 		platforms = flags.String("platforms", "linux/amd64", "the `PLATFORMS` of the image, separated by commas")
 		zones     = flags.String("zoneinfo", "", "the `FILE` lib/time/zoneinfo.zip of the Go installation")
+		licenses  = flags.String("licenses", "", "the `FILES` with licenses, separated by commas")
 		to        = flags.String("to", "bin/image", "the `DIR` of the OCI image layout")
 		version   = flags.String("version", "", "the version that the labels name")
 		revision  = flags.String("revision", "", "the commit that the labels name")
@@ -58,7 +59,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	index, err := build(contents{programs: *programs, zoneinfo: *zones, modified: modified}, strings.Split(*platforms, ","), labels(*version, *revision))
+	index, err := build(contents{programs: *programs, zoneinfo: *zones, licenses: *licenses, modified: modified}, strings.Split(*platforms, ","), labels(*version, *revision))
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
+const ownLicense = "Apache-2.0"
+
 // billOfMaterials returns the bill of materials of a program as CycloneDX 1.6: Go's standard library and the
 // modules that the program was built with.
 func (r *release) billOfMaterials(name string, program []byte, build *buildinfo.BuildInfo) ([]byte, error) {
@@ -25,20 +27,20 @@ func (r *release) billOfMaterials(name string, program []byte, build *buildinfo.
 	main := cdx.Component{
 		Type: cdx.ComponentTypeApplication, Name: name, Version: r.version, BOMRef: purl(build.Path, r.version) + "?" + strings.Join(target, "&"),
 		Hashes:             &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum[:])}},
-		Licenses:           &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}},
+		Licenses:           &cdx.Licenses{{License: &cdx.License{ID: ownLicense}}},
 		ExternalReferences: &[]cdx.ExternalReference{{Type: cdx.ERTypeVCS, URL: homepage, Comment: r.revision}},
 	}
 	main.PackageURL = main.BOMRef
-	components := []cdx.Component{library("std", strings.TrimPrefix(build.GoVersion, "go"), "")}
+	components := []cdx.Component{library("std", strings.TrimPrefix(build.GoVersion, "go"), "", r.license["std"].id)}
 	for _, m := range build.Deps {
 		if m.Replace != nil {
 			m = m.Replace
 		}
-		version := m.Version
+		version, license := m.Version, r.license[m.Path+"@"+m.Version].id
 		if m.Sum == "" { // the module of the repository, which has its version
-			m.Path, version = build.Main.Path, r.version
+			m.Path, version, license = build.Main.Path, r.version, ownLicense
 		}
-		components = append(components, library(m.Path, version, m.Sum))
+		components = append(components, library(m.Path, version, m.Sum, license))
 	}
 	needs := []string{}
 	dependencies := []cdx.Dependency{{Ref: main.BOMRef, Dependencies: &needs}}
@@ -56,8 +58,13 @@ func (r *release) billOfMaterials(name string, program []byte, build *buildinfo.
 }
 
 // library returns a module as a component. Its sum is the one of go.sum, which is not the hash of a file.
-func library(path, version, sum string) cdx.Component {
+func library(path, version, sum, license string) cdx.Component {
 	c := cdx.Component{Type: cdx.ComponentTypeLibrary, Name: path, Version: version, BOMRef: purl(path, version)}
+	if strings.Contains(license, " ") {
+		c.Licenses = &cdx.Licenses{{Expression: license}}
+	} else {
+		c.Licenses = &cdx.Licenses{{License: &cdx.License{ID: license}}}
+	}
 	c.PackageURL = c.BOMRef
 	if sum != "" {
 		c.Properties = &[]cdx.Property{{Name: "go:sum", Value: sum}}

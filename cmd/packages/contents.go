@@ -24,7 +24,7 @@ type contents struct {
 	bills    []file // the bills of materials
 	manuals  []file
 	shells   []file // completions
-	texts    []file // LICENSE and README.md
+	texts    []file // LICENSE, THIRD_PARTY_LICENSES and README.md
 }
 
 // all returns the files as they are in an archive.
@@ -76,6 +76,7 @@ func (r *release) contents(p platform) (*contents, error) {
 		return nil, fmt.Errorf("reading the completions: %w", err)
 	}
 	c.texts, err = readFiles(r.source, "LICENSE", "README.md")
+	c.texts = append(c.texts, file{licensesFile, 0o644, notices(r.license)})
 	return c, err
 }
 

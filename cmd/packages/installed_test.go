@@ -100,7 +100,7 @@ func checkRPM(t *testing.T, file string) {
 		t.Errorf("%s is %s", file, name)
 	}
 	names := strings.Fields(output(t, "rpm", db, "-qpl", "--nosignature", file))
-	for _, name := range append(slices.Clone(packaged), "/usr/share/zsh/site-functions/_gantry", "/usr/share/doc/gantry/LICENSE") {
+	for _, name := range append(slices.Clone(packaged), "/usr/share/zsh/site-functions/_gantry", "/usr/share/doc/gantry/LICENSE", "/usr/share/doc/gantry/"+licensesFile) {
 		if !slices.Contains(names, name) {
 			t.Errorf("%s has no %s", filepath.Base(file), name)
 		}

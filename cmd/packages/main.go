@@ -47,6 +47,8 @@ type release struct {
 	manuals    string // the folder with manual pages
 	shells     string // the folder with completions
 	image      string // the OCI image layout, or ""
+	only       string // write only the licenses, to this file
+	license    map[string]license
 	baseURL    string // where the files will be, without a slash at the end
 	modified   time.Time
 	to         string      // the folder that is written
@@ -74,6 +76,12 @@ func run(ctx context.Context, args []string) error {
 	r, check, err := parse(ctx, args)
 	if err != nil || check {
 		return err
+	}
+	if r.license, err = r.licenses(ctx); err != nil {
+		return fmt.Errorf("collecting licenses: %w", err)
+	}
+	if r.only != "" {
+		return os.WriteFile(r.only, notices(r.license), 0o644)
 	}
 	// The release is complete, or the one before stays.
 	final := r.to
@@ -111,6 +119,7 @@ func parse(ctx context.Context, args []string) (r *release, check bool, err erro
 	flags.StringVar(&r.baseURL, "base-url", "", "the `URL` below which the files will be (default: the release on the forge)")
 	flags.StringVar(&key, "key", "", "sign the checksums with this SSH key: the `FILE` of a private key, or of a public key (.pub) of ssh-agent")
 	flags.StringVar(&r.to, "to", "bin/release", "the `DIR` that is written")
+	flags.StringVar(&r.only, "licenses", "", "write the licenses of what the programs contain to this `FILE`, and nothing else")
 	flags.BoolVar(&check, "check", false, "only check the version, the platforms, the address and the key")
 	if err := flags.Parse(args); err != nil {
 		return nil, false, err
@@ -118,7 +127,7 @@ func parse(ctx context.Context, args []string) (r *release, check bool, err erro
 	if flags.NArg() > 0 {
 		return nil, false, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	if _, err := semver.StrictNewVersion(r.number()); err != nil || !strings.HasPrefix(r.version, "v") {
+	if _, err := semver.StrictNewVersion(r.number()); r.only == "" && (err != nil || !strings.HasPrefix(r.version, "v")) {
 		return nil, false, fmt.Errorf("the version is %q; write one such as VERSION=v1.2.3 or VERSION=v1.2.3-rc.1", r.version)
 	}
 	if r.platforms, err = parsePlatforms(platforms); err != nil {

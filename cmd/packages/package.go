@@ -56,7 +56,7 @@ func (r *release) writePackage(p platform, c *contents, format string) error {
 	}
 	info := &nfpm.Info{
 		Name: "gantry", Arch: p.arch, Platform: p.os, Version: r.version, Release: "1", Section: "admin", Priority: "optional",
-		Maintainer: r.maintainer, Description: description, Homepage: homepage, License: "Apache-2.0", MTime: r.modified, DisableGlobbing: true,
+		Maintainer: r.maintainer, Description: description, Homepage: homepage, License: ownLicense, MTime: r.modified, DisableGlobbing: true,
 		Overridables: nfpm.Overridables{
 			Recommends: []string{"ca-certificates"},
 			RPM:        nfpm.RPM{BuildHost: "localhost"}, // it would be the name of this machine

@@ -127,7 +127,7 @@ func TestRefused(t *testing.T) {
 		{`the address of the files is "files.example.com"; write one such as BASE_URL=https://`, []string{"-base-url", "files.example.com", "-check"}},
 		{"opening the key absent", []string{"-key", "absent", "-check"}},
 		{"gantry: it was not built with GOARCH=s390x", []string{"-platforms", "linux/s390x"}},
-		{"packing linux-arm64: reading a program", []string{"-platforms", "linux/arm64"}},
+		{"collecting licenses: reading a program", []string{"-platforms", "linux/arm64"}},
 		{"reading the manual pages: ", []string{"-man", filepath.Join(dir, "completions")}},
 		{"is not a release, and is not replaced", []string{"-to", foreign}},
 		{`unexpected argument "more"`, []string{"more"}},
@@ -235,7 +235,7 @@ func checkArchive(t *testing.T, name string, text []byte) {
 		files = readTar(t, z)
 	}
 	for _, want := range []string{
-		"gantry" + suffix, "gantry-helm" + suffix, "LICENSE", "README.md", "man/gantry.1", "sbom/gantry.cdx.json", "sbom/gantry-helm.cdx.json",
+		"gantry" + suffix, "gantry-helm" + suffix, "LICENSE", licensesFile, "README.md", "man/gantry.1", "sbom/gantry.cdx.json", "sbom/gantry-helm.cdx.json",
 		"completions/gantry.bash", "completions/_gantry", "completions/gantry.fish", "completions/gantry.ps1",
 	} {
 		if files[folder+"/"+want] == nil {
@@ -263,8 +263,8 @@ func checkBill(t *testing.T, text, program []byte) {
 	}
 	known := map[string]bool{main.BOMRef: true}
 	for _, c := range *bill.Components {
-		if c.Version == "" || known[c.BOMRef] {
-			t.Errorf("%s: the component %s has no version, or is there twice", main.Name, c.BOMRef)
+		if c.Version == "" || c.Licenses == nil || (*c.Licenses)[0].Expression == "" && (*c.Licenses)[0].License.ID == "" || known[c.BOMRef] {
+			t.Errorf("%s: the component %s has no version or no license, or is there twice", main.Name, c.BOMRef)
 		}
 		known[c.BOMRef] = true
 	}
