@@ -144,6 +144,10 @@ hardening: ## run all cells of the matrix of faults, and random histories of mir
 	GANTRY_FAULTS=$(CURDIR)/$(BIN)/faults.md $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestMatrix$$' ./mirror/faults
 	GANTRY_HISTORY=$(SEED) GANTRY_HISTORIES=$(HISTORIES) $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestHistories$$' ./mirror/histories
 
+.PHONY: supply-chain
+supply-chain: ## check modules, pinned tools, licenses, known vulnerabilities, reproducible programs, and that tests use only loopback (PACKAGES=./pkg/...)
+	.ci/supply-chain
+
 .PHONY: demo
 demo: demo-began build ## mirror sample catalogs and releases directly and over signed disks, check the result, and print the time of each step
 	$(PLAIN) $(GO) run ./cmd/demo -gantry $(BIN)/gantry -built $$(($$(date +%s) - $$(cat $(BIN)/demo-began)))
