@@ -144,6 +144,11 @@ hardening: ## run all cells of the matrix of faults, and random histories of mir
 	GANTRY_FAULTS=$(CURDIR)/$(BIN)/faults.md $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestMatrix$$' ./mirror/faults
 	GANTRY_HISTORY=$(SEED) GANTRY_HISTORIES=$(HISTORIES) $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestHistories$$' ./mirror/histories
 
+.PHONY: load
+load: ## run 50,000 images through every workflow, random faults, a slow network, and 200 clients of gantry archive serve; takes half an hour
+	@mkdir -p $(BIN) && rm -f $(BIN)/load.md
+	GANTRY_LOAD=$(CURDIR)/$(BIN)/load.md $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 2h -count=1 -parallel 1 -v ./mirror/load
+
 .PHONY: supply-chain
 supply-chain: ## check modules, pinned tools, licenses, known vulnerabilities, reproducible programs, and that tests use only loopback (PACKAGES=./pkg/...)
 	.ci/supply-chain
