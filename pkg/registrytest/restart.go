@@ -10,6 +10,7 @@ import (
 // address. Requests in progress are reset.
 func (s *Server) Restart() {
 	s.t.Helper()
+	s.needsFiles()
 	if s.process == nil || s.namespace != "" {
 		s.t.Fatal("registrytest: only a registry of Start with Options.Alone, Auth or Sparse can be restarted")
 	}
