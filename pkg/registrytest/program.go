@@ -44,11 +44,10 @@ func Registries() []Registry {
 // its program if the environment has that.
 func chosenRegistry(name string) (r Registry, program string, err error) {
 	all := Registries()
-	if name == "" {
-		name = cmp.Or(os.Getenv(registryVariable), all[0].Name)
-	}
-	if strings.ContainsRune(name, filepath.Separator) {
-		return all[0], name, nil
+	chosen := cmp.Or(os.Getenv(registryVariable), all[0].Name)
+	name = cmp.Or(name, chosen)
+	if strings.ContainsRune(chosen, filepath.Separator) && (name == chosen || name == all[0].Name) {
+		return all[0], chosen, nil
 	}
 	i := slices.IndexFunc(all, func(r Registry) bool { return r.Name == name })
 	if i < 0 {

@@ -55,6 +55,11 @@ func (c *Client) ProbeDeletion(ctx context.Context, repository reference.Referen
 	if tags, err = c.deletesTags(ctx, first, second); err != nil {
 		return false, err
 	}
+	if tags { // some registries keep the tags of a manifest that is deleted
+		if _, err := c.DeleteTag(ctx, second); err != nil {
+			return false, err
+		}
+	}
 	if _, err := c.DeleteManifest(ctx, probe); err != nil {
 		return false, err
 	}
