@@ -2,6 +2,7 @@ package registries
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -198,4 +199,15 @@ func (s *site) uploads() (all []string) {
 		}
 	}
 	return all
+}
+
+// tags returns the tags that the mirror lists in a repository.
+func (s *site) tags(t *testing.T, repository string) []string {
+	t.Helper()
+	resp, err := http.Get("http://" + s.mirror.Host + "/v2/" + repository + "/tags/list")
+	fail.On(t, err)
+	defer resp.Body.Close()
+	var list struct{ Tags []string }
+	fail.On(t, json.NewDecoder(resp.Body).Decode(&list))
+	return list.Tags
 }

@@ -92,6 +92,9 @@ func steps() []step {
 				if _, err := s.mirror.Client().Pull(t.Context(), s.below("org/"+image), "v1"); err == nil {
 					t.Errorf("%s is still there", image)
 				}
+				if tags := s.tags(t, s.below("org/"+image)); len(tags) > 0 {
+					t.Errorf("%s still has the tags %s", image, tags)
+				}
 			}
 		}},
 		{name: "verify", about: "verify the mirror, an hour later", do: func(s *site, t *testing.T) outcome {

@@ -56,9 +56,9 @@ func TestDeleteAtRealRegistry(t *testing.T) {
 	if _, ok, err := c.ManifestExists(t.Context(), at.WithDigest(other)); !ok || err != nil {
 		t.Errorf("the other image is there: %v, %v", ok, err)
 	}
-	canTags, err := c.ProbeDeletion(t.Context(), at)
-	if !canTags || err != nil {
-		t.Errorf("the probe: %v, %v", canTags, err)
+	d2, err := c.ProbeDeletion(t.Context(), at)
+	if d2 != (remote.Deletion{Tags: true}) || err != nil {
+		t.Errorf("the probe: %+v, %v", d2, err)
 	}
 	if tags, err = c.Tags(t.Context(), at, 0); err != nil || len(tags) != 1 {
 		t.Errorf("the probe left the tags %v, %v", tags, err)
@@ -109,8 +109,8 @@ func TestProbeDeletesOnlyTags(t *testing.T) {
 		{Method: http.MethodDelete, Path: `\.probe$`, Action: registrytest.Refuse(http.StatusBadRequest, "DIGEST_INVALID")},
 	}})
 	c := newClient(t, remote.Options{Side: remote.Destination})
-	if tags, err := c.ProbeDeletion(t.Context(), hostRef(s)); tags || err != nil {
-		t.Errorf("%v, %v", tags, err)
+	if d, err := c.ProbeDeletion(t.Context(), hostRef(s)); d != (remote.Deletion{}) || err != nil {
+		t.Errorf("%+v, %v", d, err)
 	}
 	s.Script(registrytest.Rule{Method: http.MethodDelete, Action: registrytest.Status(http.StatusAccepted)})
 	if _, err := c.ProbeDeletion(t.Context(), hostRef(s)); !errors.Is(err, remote.ErrNoDelete) {

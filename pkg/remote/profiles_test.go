@@ -52,7 +52,10 @@ func TestProfiles(t *testing.T) {
 				if tags, err := c.Tags(t.Context(), repo, 2); err != nil || len(tags) != 2 {
 					t.Errorf("the first tags are %q, %v", tags, err)
 				}
-				_, err := c.ProbeDeletion(t.Context(), repo)
+				d, err := c.ProbeDeletion(t.Context(), repo)
+				if d.KeepsTags != (p.Name == "Nexus") {
+					t.Errorf("it keeps tags: %t", d.KeepsTags)
+				}
 				tags, listErr := c.Tags(t.Context(), repo, 0)
 				if deletes := !errors.Is(err, remote.ErrNoDelete) && !remote.MayRefuseType(err); deletes && (err != nil || len(tags) != 5) || listErr != nil {
 					t.Errorf("the probe: %v; it leaves %q, %v", err, tags, listErr)
