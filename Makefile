@@ -138,11 +138,18 @@ test-long: ## run all tests in full length, without the race detector
 HISTORIES ?= 200
 SEED ?= 1
 
+# The registries besides the one of make test, and the packages whose tests run with each of them.
+REGISTRIES ?= distribution2 ociregistry go-containerregistry
+REGISTRY_PACKAGES ?= ./pkg/remote ./pkg/mirror/... ./pkg/registry/... ./mirror/mirroring ./mirror/removal ./mirror/verify ./archive/foreign ./plan/proof
+
 .PHONY: hardening
-hardening: ## run all cells of the matrix of faults, and random histories of mirrors against the model of pruning: HISTORIES=200 from seed SEED=1 on
+hardening: ## run all cells of the matrix of faults, random histories of mirrors against the model of pruning (HISTORIES=200 from seed SEED=1 on), and all registries
 	@mkdir -p $(BIN)
 	GANTRY_FAULTS=$(CURDIR)/$(BIN)/faults.md $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestMatrix$$' ./mirror/faults
 	GANTRY_HISTORY=$(SEED) GANTRY_HISTORIES=$(HISTORIES) $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestHistories$$' ./mirror/histories
+	GANTRY_REGISTRIES=$(CURDIR)/$(BIN)/registries.md $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestRegistries$$' ./mirror/registries
+	@set -e; for registry in $(REGISTRIES); do echo "== $$registry"; \
+		GANTRY_TEST_REGISTRY=$$registry $(PLAIN) $(GO) test -short -vet=off -ldflags='-s -w' -timeout 30m -count=1 $(REGISTRY_PACKAGES); done
 
 .PHONY: load
 load: ## run 50,000 images through every workflow, random faults, a slow network, and 200 clients of gantry archive serve; takes half an hour

@@ -31,7 +31,7 @@ func newOCMirrorCache(t *testing.T) *ocMirrorCache {
 	s := &mirrortest.Site{T: t, Dir: registrytest.TempDir(t), Mirror: registrytest.Start(t, registrytest.Options{})}
 	s.Vars = map[string]string{"CONTAINERS_REGISTRIES_CONF": s.Write("registries.conf", ""), "HOME": t.TempDir()}
 	s.Env = s.NewEnv()
-	return &ocMirrorCache{Site: s, cache: registrytest.Start(t, registrytest.Options{Alone: true}), work: map[string]string{}, had: map[string]bool{}}
+	return &ocMirrorCache{Site: s, cache: registrytest.Start(t, registrytest.Options{Alone: true, Registry: registrytest.Registries()[0].Name}), work: map[string]string{}, had: map[string]bool{}}
 }
 
 // push stores an image under a tag; "" is the tag for an image that is mirrored by its digest.

@@ -56,7 +56,7 @@ func (k *kept[T]) get(t *testing.T, create func() (T, error), push func(ctx cont
 		if k.content, k.err = create(); k.err != nil {
 			return
 		}
-		first := registrytest.Start(t, registrytest.Options{Alone: true})
+		first := registrytest.Start(t, registrytest.Options{Alone: true, Registry: registrytest.Registries()[0].Name})
 		if k.err = push(t.Context(), k.content, first); k.err == nil {
 			k.storage, k.err = first.Keep()
 		}

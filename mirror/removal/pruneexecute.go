@@ -13,6 +13,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
@@ -23,12 +24,12 @@ import (
 // execute deletes what a plan lists, and then the records that only list what is gone. all is the plan with
 // everything that could be deleted.
 func (r *recordedRevisions) execute(ctx context.Context, s *workspace.Session, p, all *prune.DeletionPlan, result *PruneResult) error {
-	deletesTags, err := r.probe(ctx)
+	deletes, err := r.probe(ctx)
 	if err != nil {
 		result.Refused = true
 		return err
 	}
-	if !deletesTags {
+	if !deletes.Tags {
 		p.KeepTags("the registry cannot delete a tag without its manifest")
 	}
 	replaced, err := r.writeWithout(ctx, s, r.listedByPlans(p))
@@ -36,7 +37,8 @@ func (r *recordedRevisions) execute(ctx context.Context, s *workspace.Session, p
 		return err
 	}
 	o, stop := r.options("deleting")
-	report, err := prune.Execute(ctx, p, &prune.Registry{Client: r.to.Client, Host: r.to.Host}, deletesTags, o)
+	o.TagsFirst = deletes.KeepsTags
+	report, err := prune.Execute(ctx, p, &prune.Registry{Client: r.to.Client, Host: r.to.Host}, deletes.Tags, o)
 	stop()
 	if result.Deleted = report; err != nil {
 		return err
@@ -67,7 +69,7 @@ func (r *recordedRevisions) execute(ctx context.Context, s *workspace.Session, p
 			tags = append(tags, tag)
 		}
 	}
-	if err := r.deleteRecords(ctx, tags, deletesTags); err != nil {
+	if err := r.deleteRecords(ctx, tags, deletes); err != nil {
 		return err
 	}
 	if r.forget != "" && slices.Contains(tags, setrecord.Tag(r.forget)) {
@@ -180,7 +182,7 @@ func (r *recordedRevisions) deleteReplaced(ctx context.Context, registry *prune.
 
 // deleteRecords deletes revisions by their tags, and the manifests of records without tags. A manifest that has other tags, too, is deleted only if none of
 // them stays.
-func (r *recordedRevisions) deleteRecords(ctx context.Context, tags []string, deletesTags bool) error {
+func (r *recordedRevisions) deleteRecords(ctx context.Context, tags []string, deletes remote.Deletion) error {
 	registry := &prune.Registry{Client: r.to.Client, Host: r.to.Host}
 	repository := r.records.Repository().Path
 	all, err := registry.Tags(ctx, repository)
@@ -210,13 +212,14 @@ func (r *recordedRevisions) deleteRecords(ctx context.Context, tags []string, de
 		}
 		switch {
 		case len(leave) == 0:
-		case len(stay) == 0 && d != "":
-			_, err = registry.DeleteManifest(ctx, repository, d)
-		case deletesTags:
+		case len(stay) > 0 && deletes.Tags, d == "" && deletes.Tags, deletes.KeepsTags:
 			for _, tag := range leave {
 				_, failed := registry.DeleteTag(ctx, repository, tag, d)
 				err = errors.Join(err, failed)
 			}
+		}
+		if err == nil && len(leave) > 0 && len(stay) == 0 && d != "" {
+			_, err = registry.DeleteManifest(ctx, repository, d)
 		}
 		if err != nil {
 			return err
@@ -226,10 +229,10 @@ func (r *recordedRevisions) deleteRecords(ctx context.Context, tags []string, de
 }
 
 // probe finds out whether the registry deletes content, with an artifact in the repository of records.
-func (r *recordedRevisions) probe(ctx context.Context) (deletesTags bool, err error) {
-	deletesTags, err = r.to.Client.ProbeDeletion(ctx, r.to.OwnRepository(setrecord.Repository))
+func (r *recordedRevisions) probe(ctx context.Context) (deletes remote.Deletion, err error) {
+	deletes, err = r.to.Client.ProbeDeletion(ctx, r.to.OwnRepository(setrecord.Repository))
 	if err != nil {
-		return false, refuses(r.to, fmt.Errorf("finding out whether the registry deletes content: %w", err))
+		return deletes, refuses(r.to, fmt.Errorf("finding out whether the registry deletes content: %w", err))
 	}
-	return deletesTags, nil
+	return deletes, nil
 }

@@ -22,10 +22,9 @@ type Bare struct {
 // it.
 const bareTries = 5
 
-// StartBare runs a registry with its files below dir. It finds the program as Start does. The
-// caller closes it.
+// StartBare runs CNCF distribution 3 with its files below dir. It finds the program as Start does. The caller closes it.
 func StartBare(ctx context.Context, dir string) (*Bare, error) {
-	program, err := findProgram(ctx)
+	program, err := findProgram(ctx, Registries()[0])
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 // the test.
 func (s *Server) CDN() *Server {
 	s.t.Helper()
+	s.needsFiles()
 	if s.process == nil {
 		s.t.Fatal("registrytest: a registry in memory has no storage behind it: use Start")
 	}

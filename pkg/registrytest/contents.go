@@ -27,6 +27,7 @@ type Repository struct {
 // Repositories lists the repositories below a prefix ("." is all), sorted by name, from the files
 // of the registry's storage. Content without tags is included.
 func (s *Server) Repositories(prefix string) ([]Repository, error) {
+	s.needsFiles()
 	if s.process == nil {
 		return nil, errors.New("listing what a registry in memory stores: use Start")
 	}

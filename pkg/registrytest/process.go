@@ -34,6 +34,8 @@ type processConfig struct {
 	// has a line for each request.
 	address string
 	sparse  bool // see Options
+	// inMemory is a program whose only argument is the socket file.
+	inMemory bool
 }
 
 // A process is a registry that listens on a socket file, so that no port can be taken between
@@ -116,7 +118,11 @@ func (p *process) start(ctx context.Context) error {
 	if err := os.Remove(p.socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	p.cmd = exec.CommandContext(context.WithoutCancel(ctx), p.program, "serve", p.config()) // stop ends it
+	args := []string{"serve", p.config()}
+	if p.inMemory {
+		args = []string{p.socket()}
+	}
+	p.cmd = exec.CommandContext(context.WithoutCancel(ctx), p.program, args...) // stop ends it
 	p.cmd.Dir = p.dir
 	p.cmd.Stdout, p.cmd.Stderr = out, out
 	// The environment must not change the configuration (REGISTRY_...) or enable traces.

@@ -10,6 +10,7 @@ import (
 // address. Requests in progress are reset.
 func (s *Server) Restart() {
 	s.t.Helper()
+	s.needsFiles()
 	if s.process == nil || s.namespace != "" {
 		s.t.Fatal("registrytest: only a registry of Start with Options.Alone, Auth or Sparse can be restarted")
 	}
@@ -20,6 +21,7 @@ func (s *Server) Restart() {
 // RestartAfter restarts the registry in the middle of a request: after n bytes
 // of its body or, if it has none, of the response's.
 func (s *Server) RestartAfter(n int) Action {
+	s.needsFiles()
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.ContentLength == 0 {
 			next.ServeHTTP(&restartingWriter{ResponseWriter: w, s: s, left: n}, r)

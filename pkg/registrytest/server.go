@@ -57,7 +57,7 @@ type Options struct {
 	Auth Auth // Start only
 	// TokenLifetime is how long a token of TokenAuth is valid; 0 is a minute.
 	TokenLifetime time.Duration
-	// Storage, if set, is a folder that Keep wrote: the registry begins with a copy of it. Start
+	// Storage, if set, is a folder that Keep wrote: the registry begins with a copy of it. It is CNCF distribution. Start
 	// only.
 	Storage string
 	// Sparse accepts indexes with missing images, and layers that are only at a vendor's URLs. Start only.
@@ -67,6 +67,8 @@ type Options struct {
 	Alone bool
 	// Rules are the initial faults; Script replaces them.
 	Rules []Rule
+	// Registry is the name of one of Registries; "" is the one in $GANTRY_TEST_REGISTRY. Start only.
+	Registry string
 }
 
 // A Server is a registry for one test, on loopback. It ends with the test.
@@ -86,6 +88,7 @@ type Server struct {
 	script  *script
 	front   *httptest.Server
 	process *process // nil for New
+	lacks   string   // the name of a registry of Start without files; "" for others
 	// listener is the front's, or the one of the last Open.
 	listener net.Listener
 	// namespace is the prefix of the server's repositories in the storage of a shared
@@ -117,14 +120,34 @@ func (s *Server) URL() string { return s.url(s.Host) }
 
 // Start serves a real registry, with its storage in a temporary folder and deletion enabled.
 // Servers share one process if their options allow it; no server sees the content of another. The
-// program is the one in $GANTRY_TEST_REGISTRY, or it is built once from the project's tools module
-// and kept in the user's cache folder, or it is docker-registry or registry in PATH.
+// registry is the one that $GANTRY_TEST_REGISTRY names (see Registries), or a program that it has the path of. A program is built once
+// from the project's tools module and kept in the user's cache folder, or it is docker-registry or registry in PATH.
+// A test that needs what its registry does not have is skipped.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
-	s, ca := prepare(t, o)
-	program, err := findProgram(t.Context())
+	r, program, err := chosenRegistry(o.Registry)
 	fail.On(t, err)
-	if o.Auth == NoAuth && !o.Sparse && !o.Alone {
+	switch {
+	case !r.Files && o.Storage != "": // what Keep wrote
+		r = Registries()[0]
+	case !r.Files && (o.Auth != NoAuth || o.Sparse):
+		t.Skipf("registrytest: %s has no credentials and no sparse indexes", r.Name)
+	}
+	if r.Tools == "" {
+		s := New(t, Options{TLS: o.TLS, Rules: o.Rules})
+		s.lacks = r.Name
+		return s
+	}
+	s, ca := prepare(t, o)
+	if program == "" {
+		program, err = findProgram(t.Context(), r)
+		fail.On(t, err)
+	}
+	if !r.Files {
+		s.lacks = r.Name
+	}
+	if o.Auth == NoAuth && !o.Sparse && (!o.Alone || !r.Files) {
+		shared := sharedBy(r)
 		if s.process, s.namespace, err = shared.acquire(t.Context(), program, o.Storage); err != nil {
 			t.Fatalf("registrytest: %v", err)
 		}
@@ -167,6 +190,14 @@ func Start(t testing.TB, o Options) *Server {
 	s.writeCertDir(ca, s.Host, tokenHost)
 	s.writeAuthFile()
 	return s
+}
+
+// needsFiles skips the test if its registry stores no files.
+func (s *Server) needsFiles() {
+	s.t.Helper()
+	if s.lacks != "" {
+		s.t.Skipf("registrytest: %s stores no files", s.lacks)
+	}
 }
 
 // Client returns a client that trusts the registry and has its credentials.

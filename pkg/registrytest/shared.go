@@ -15,12 +15,30 @@ import (
 	"sync"
 )
 
-// shared is the registry process that servers without special options share. Each has a
-// front and a namespace of its own: its repositories lie below a prefix that its clients
-// do not see. The process ends with the last server that uses it.
-var shared sharedProcess
+// shared are the registry processes that servers without special options share, by the name of the registry. Each server
+// has a front and a namespace of its own: its repositories lie below a prefix that its clients do not see. A process ends
+// with the last server that uses it.
+var shared struct {
+	mu sync.Mutex
+	by map[string]*sharedProcess
+}
+
+// sharedBy returns the process of a registry that servers share.
+func sharedBy(r Registry) *sharedProcess {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.by == nil {
+		shared.by = map[string]*sharedProcess{}
+	}
+	if shared.by[r.Name] == nil {
+		shared.by[r.Name] = &sharedProcess{inMemory: !r.Files}
+	}
+	return shared.by[r.Name]
+}
 
 type sharedProcess struct {
+	inMemory bool
+
 	mu      sync.Mutex
 	process *process
 	users   int
@@ -56,7 +74,7 @@ func (s *sharedProcess) start(ctx context.Context, program string) error {
 	if err != nil {
 		return err
 	}
-	p, err := newProcess(processConfig{program: program, dir: dir})
+	p, err := newProcess(processConfig{program: program, dir: dir, inMemory: s.inMemory})
 	if err == nil {
 		if err = p.start(ctx); err != nil {
 			p.close()

@@ -15,6 +15,7 @@ import (
 // registries can use as Options.Storage. Nothing may write to the registry meanwhile. The caller
 // removes the folder, also after an error, unless dir is "".
 func (s *Server) Keep() (dir string, err error) {
+	s.needsFiles()
 	if s.process == nil || s.namespace != "" {
 		return "", errors.New("keeping the content of a registry in memory, or of a shared one: use Start with Options.Alone")
 	}

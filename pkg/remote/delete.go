@@ -10,8 +10,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// ErrNoDelete means that a registry refuses to delete (405, or the code UNSUPPORTED), whatever the
-// credentials are.
+// ErrNoDelete means that a registry refuses to delete, whatever the credentials are: 405, or the code
+// UNSUPPORTED, or 406 from Artifactory, or 404 although it has the manifest.
 var ErrNoDelete = errors.New("the registry does not delete content")
 
 // enableDeletion is the hint for ErrNoDelete.
@@ -74,7 +74,7 @@ func (c *Client) deleteManifest(ctx context.Context, ref reference.Reference, id
 		case e.Status == http.StatusNotFound:
 			deleted = lost
 			return nil
-		case e.Status == http.StatusMethodNotAllowed, e.Code == "UNSUPPORTED":
+		case e.Status == http.StatusMethodNotAllowed, e.Status == http.StatusNotAcceptable, e.Code == "UNSUPPORTED":
 			e.Err, e.Hint, e.retryable = ErrNoDelete, enableDeletion, false
 		case e.retryable:
 			lost = true

@@ -220,9 +220,8 @@ func (c *Client) PushManifest(ctx context.Context, ref reference.Reference, medi
 		case http.StatusCreated, http.StatusOK, http.StatusAccepted:
 		default:
 			e := at.h.refusal(r, resp)
-			switch e.Code {
-			case "MANIFEST_BLOB_UNKNOWN", "BLOB_UNKNOWN", "MANIFEST_UNKNOWN": // the last is a child
-				e.Err, e.retryable = ErrBlobUnknown, false
+			if lacksContent(e.Code, e.Message) {
+				e.Err, e.Hint, e.retryable = ErrBlobUnknown, "", false
 			}
 			return e
 		}
@@ -251,4 +250,20 @@ func (c *Client) PushManifest(ctx context.Context, ref reference.Reference, medi
 		}
 	}
 	return c.listReferrer(ctx, at.h, ref.WithDigest(subject), entry)
+}
+
+// lacksContent reports whether a registry that refuses a manifest lacks a blob or a child of it. Quay and the registry of
+// cuelabs.dev/go/oci/ociregistry say so only in the message, the latter with 500.
+func lacksContent(code, message string) bool {
+	switch code {
+	case "MANIFEST_BLOB_UNKNOWN", "BLOB_UNKNOWN", "MANIFEST_UNKNOWN": // the last is a child
+		return true
+	}
+	message = strings.ToLower(message)
+	for _, words := range []string{"unknown blob", "could not find child manifest", "invalid manifest: blob for", "invalid manifest: manifest for"} {
+		if strings.Contains(message, words) {
+			return true
+		}
+	}
+	return false
 }

@@ -8,13 +8,15 @@ import (
 
 // refusesType reports whether a registry may refuse a manifest because of its media type, or of those in it.
 // Registries answer with 415, or with MANIFEST_INVALID or UNSUPPORTED and 400 or 422, also if other
-// content of the manifest is wrong.
-func refusesType(status int, code string) bool {
+// content of the manifest is wrong. ECR answers with UNSUPPORTED and 405 to fields that it does not know.
+func refusesType(status int, code, message string) bool {
 	switch status {
 	case http.StatusUnsupportedMediaType:
 		return true
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
 		return code == "MANIFEST_INVALID" || code == "UNSUPPORTED"
+	case http.StatusMethodNotAllowed:
+		return code == "UNSUPPORTED" && strings.Contains(message, "ImageManifest")
 	}
 	return false
 }
@@ -23,7 +25,7 @@ func refusesType(status int, code string) bool {
 // because of its media type or of those in it.
 func MayRefuseType(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && refusesType(e.Status, e.Code)
+	return errors.As(err, &e) && refusesType(e.Status, e.Code, e.Message)
 }
 
 // typeHint returns the hint for a manifest of a media type that a registry refused.

@@ -29,11 +29,14 @@ func TestRefusedMediaTypes(t *testing.T) {
 		{400, "TAG_INVALID", oci, other},
 		{404, "NAME_UNKNOWN", oci, other},
 		{413, "", oci, other},
+		{405, "UNSUPPORTED", oci, other},
+		{405, "UNSUPPORTED ImageManifest", oci, "Options.DestFormat docker"},
 	} {
 		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPut {
 				w.WriteHeader(tc.status)
-				_, _ = io.WriteString(w, `{"errors":[{"code":"`+tc.code+`","message":"refused"}]}`)
+				code, message, _ := strings.Cut(tc.code, " ")
+				_, _ = io.WriteString(w, `{"errors":[{"code":"`+code+`","message":"refused `+message+`"}]}`)
 			}
 		})
 		c := newClient(t, remote.Options{Side: remote.Destination, Clock: newClock()})

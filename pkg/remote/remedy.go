@@ -38,7 +38,7 @@ func (e *Error) Remedy() string {
 		return "wait, or lower Options.ParallelImages or set Options.Limits; many registries permit more after gantry registry login " + e.Host
 	case e.Status == http.StatusInsufficientStorage, says(fullDisk, "disk full", "insufficient storage"):
 		return "free or add disk space at the registry; gantry prune deletes what is no longer needed there"
-	case pushes && e.Status != 0 && says("quota", "exceed", "upper limit"):
+	case pushes && e.Status != 0 && overQuota(e.Message):
 		return "raise the quota at the registry, or delete what is no longer needed there with gantry prune"
 	case pushes && (says("immutab") || strings.Contains(strings.ToLower(e.Code), "immutab") || strings.Contains(e.Code, "AlreadyExists")):
 		return "permit changes of this tag at the registry, or set targetTag to one that is not used there"
@@ -56,13 +56,17 @@ func (e *Error) Remedy() string {
 const fullDisk = "no space left on device"
 
 // detailed returns a message with what the details of a registry's error add. CNCF distribution has only a number there,
-// the one of the operating system, if its disk is full.
+// the one of the operating system, if its disk is full. Quay has the cause there, and the same message for all of them.
 func detailed(message string, detail json.RawMessage) string {
-	var system struct {
-		Err any
+	var more struct {
+		Err     any    `json:"Err"`
+		Message string `json:"message"`
 	}
-	if strings.Contains(string(detail), fullDisk) || json.Unmarshal(detail, &system) == nil && system.Err == float64(28) {
+	switch err := json.Unmarshal(detail, &more); {
+	case strings.Contains(string(detail), fullDisk), err == nil && more.Err == float64(28):
 		return fullDisk
+	case err == nil && more.Message != "" && more.Message != message:
+		return message + ": " + more.Message
 	}
 	return message
 }

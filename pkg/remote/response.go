@@ -62,7 +62,16 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 			return e
 		}
 	}
-	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+	switch {
+	case e.Host == h.name && (absentProject(r.repo, e.Message) || !r.pushes() && invalidName(e)):
+		e.Err = ErrNotFound
+		return e
+	case r.pushes() && resp.StatusCode == http.StatusForbidden && e.Code == "MANIFEST_INVALID":
+		e.Hint = "permit the user to overwrite tags (Artifactory: the permission to delete), or set targetTag to one that is not used there"
+		return e
+	case r.pushes() && resp.StatusCode == http.StatusForbidden && overQuota(e.Message):
+		return e
+	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
 		h.explainUnauthorized(resp.Request.Context(), e, r, resp.StatusCode)
 		return e
 	}
@@ -91,6 +100,8 @@ func (h *host) explain(e *Error, r *request, resp *http.Response) {
 	switch {
 	case resp.StatusCode == http.StatusNotFound:
 		e.Err = ErrNotFound
+	case r.kind == "manifest" && r.method == http.MethodPut && refusesType(resp.StatusCode, e.Code, e.Message):
+		e.Hint = typeHint(r.header.Get("Content-Type"))
 	case resp.StatusCode == http.StatusMethodNotAllowed && e.Host == h.name && readOnly(r, e.Code, resp.Header.Get("Allow")):
 		e.Err = ErrReadOnly
 		e.Hint = "make it writable if it is read-only (CNCF distribution: storage.maintenance.readonly), or use another registry if it is a pull-through cache"
@@ -100,8 +111,6 @@ func (h *host) explain(e *Error, r *request, resp *http.Response) {
 			e.Err = ErrFailing
 		}
 		e.after = retryAfter(resp.Header.Get("Retry-After"), h.c.o.Clock.Now())
-	case r.kind == "manifest" && r.method == http.MethodPut && refusesType(resp.StatusCode, e.Code):
-		e.Hint = typeHint(r.header.Get("Content-Type"))
 	case resp.StatusCode == http.StatusRequestEntityTooLarge:
 		e.Hint = "raise the body size limit of the registry or of the proxy in front of it (nginx: client_max_body_size)"
 	case resp.StatusCode == http.StatusNotAcceptable && r.kind == web:

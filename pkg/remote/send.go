@@ -209,7 +209,7 @@ func (h *host) sendCredential(ctx context.Context, cred keychain.Credential, r *
 		p.accepted.Store(true)
 	case r.kind == "token" || bestChallenge(resp.Header.Values("WWW-Authenticate")).scheme != "bearer":
 		e := h.refusal(r, resp)
-		if !errors.Is(e, ErrDenied) { // that is about one repository
+		if !errors.Is(e, ErrDenied) && !notFound(e) { // these are about one repository
 			p.refused = e
 		}
 		return nil, permanentError{e}

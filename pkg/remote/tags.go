@@ -142,6 +142,9 @@ func (c *Client) tags(ctx context.Context, at hostRef, r *request) (page []strin
 		}
 		page = slices.Concat(list.Tags, list.Repositories) // a response has one of them
 		next, err = nextPage(at.h, r, resp)
+		if err == nil {
+			next = ownPage(r.url, next, page)
+		}
 		return err
 	})
 	return page, next, err
@@ -162,4 +165,18 @@ func nextPage(h *host, r *request, resp *http.Response) (string, error) {
 		return "", h.refused(r, "the next page", fmt.Errorf("%s is another host: %w", u.Host, ErrRefused))
 	}
 	return u.String(), nil
+}
+
+// ownPage returns the URL of the page that follows a page of tags if the registry names another path than the one that
+// was requested: Nexus and Artifactory name paths at which they serve nothing. Otherwise, it returns next.
+func ownPage(current, next string, page []string) string {
+	at, err := url.Parse(current)
+	to, toErr := url.Parse(next)
+	if err != nil || toErr != nil || next == "" || len(page) == 0 || at.Path == to.Path {
+		return next
+	}
+	query := at.Query()
+	query.Set("last", page[len(page)-1])
+	at.RawQuery = query.Encode()
+	return at.String()
 }

@@ -110,9 +110,14 @@ func (e *execution) run(ctx context.Context, p *DeletionPlan, deleteTags bool) e
 				if published || stopped[m.Repository] {
 					return errStopped
 				}
+				if e.TagsFirst {
+					if err := e.deleteTagsOf(ctx, m); err != nil {
+						return err
+					}
+				}
 				deleted, err := e.registry.DeleteManifest(ctx, m.Repository, m.Digest)
 				if err == nil && !deleted && deleteTags {
-					err = e.deleteLeftTags(ctx, m)
+					err = e.deleteTagsOf(ctx, m)
 				}
 				return err
 			})
@@ -129,9 +134,9 @@ func (e *execution) run(ctx context.Context, p *DeletionPlan, deleteTags bool) e
 	return nil
 }
 
-// deleteLeftTags deletes the tags of a manifest that does not exist: a registry that is interrupted while
-// it deletes a manifest may leave them.
-func (e *execution) deleteLeftTags(ctx context.Context, m *Manifest) error {
+// deleteTagsOf deletes the tags of a manifest. A registry that is interrupted while it deletes a manifest may
+// leave them, and some always do.
+func (e *execution) deleteTagsOf(ctx context.Context, m *Manifest) error {
 	for _, tag := range m.Tags {
 		if _, err := e.registry.DeleteTag(ctx, m.Repository, tag, m.Digest); err != nil {
 			return err

@@ -24,6 +24,8 @@ type Options struct {
 	// Fatal reports whether an error concerns every repository, so that it ends the call. Nil means that
 	// every error does.
 	Fatal func(error) bool
+	// TagsFirst deletes the tags of a manifest before it: the registry keeps them otherwise. Execute only.
+	TagsFirst bool
 	// Progress is called after each repository that Make looked at, or each deletion of Execute, by one
 	// goroutine at a time.
 	Progress func(done, all int)

@@ -259,12 +259,12 @@ func (p *probe) list(ctx context.Context) error {
 
 // deletion finds out whether the registry deletes, and deletes what was pushed.
 func (p *probe) deletion(ctx context.Context) error {
-	tags, err := p.client.ProbeDeletion(ctx, p.at)
+	d, err := p.client.ProbeDeletion(ctx, p.at)
 	if err != nil {
 		return p.refused(err, "deletion", Warning, fmt.Sprintf("the registry deletes nothing, so %d artifacts of this probe stay in %s", len(p.pushed), p.at.Name()), "enable deletion if content is to be removed later (CNCF distribution: REGISTRY_STORAGE_DELETE_ENABLED=true)")
 	}
 	text := "manifests and single tags are deleted"
-	if !tags {
+	if !d.Tags {
 		text = "manifests are deleted; single tags are not, or only with their manifest"
 	}
 	left := 0

@@ -1,0 +1,3 @@
+module rsc.io/letsencrypt
+
+go 1.26.0

@@ -1,0 +1,170 @@
+package registries
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/fail"
+	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
+	"github.com/gantry-mirror/gantry/pkg/registrytest/profiletest"
+)
+
+// A step is a column of the table: what is done with a mirror, after the steps before it.
+type step struct {
+	name  string
+	about string // for the documentation
+	ends  result // at registries that follow the specification
+	do    func(s *site, t *testing.T) outcome
+	// after checks what is there. It is not called for a registry in whose table the step ends otherwise.
+	after func(s *site, t *testing.T)
+}
+
+// The images of all runs.
+var images = []string{"multi:v1", "app:v1", "twin:v1", "old:v1", "oldpair:v1", "locked:" + profiletest.Locked}
+
+// kept are the images that remain after pruning.
+var kept = []string{"multi:v1", "app:v1", "twin:v1", "locked:" + profiletest.Locked}
+
+func steps() []step {
+	return []step{
+		{name: "create", about: "mirror to a place that does not exist", do: mirrorAll, after: func(s *site, t *testing.T) { s.complete(t, images...) }},
+		{name: "copy", about: "mirror images for several platforms, a cosign signature and a referrer", do: func(s *site, t *testing.T) outcome {
+			if s.model != nil {
+				s.model.Create(s.first)
+			}
+			return mirrorAll(s, t)
+		}, after: func(s *site, t *testing.T) {
+			s.complete(t, images...)
+			s.referred(t)
+		}},
+		{name: "again", about: "mirror again: nothing is sent", do: func(s *site, t *testing.T) outcome {
+			s.mirror.ResetLog()
+			return mirrorAll(s, t)
+		}, after: func(s *site, t *testing.T) {
+			if sent := s.uploads(); len(sent) > 0 {
+				t.Errorf("sent again: %q", sent)
+			}
+		}},
+		{name: "resume", about: "mirror while an upload breaks and requests are refused with 429", do: func(s *site, t *testing.T) outcome {
+			s.mirror.ResetLog()
+			s.mirror.Script(
+				rt.Rule{Method: http.MethodPut, Path: "/large/blobs/uploads/", Nth: 1, Action: rt.CutUpload(1 << 20)},
+				rt.Rule{Method: http.MethodPost, Path: "/large/blobs/uploads/", Nth: 1, Action: rt.Status(http.StatusTooManyRequests, "Retry-After", "0")},
+				rt.Rule{Method: http.MethodPut, Path: "/large/manifests/", Nth: 1, Action: rt.Status(http.StatusTooManyRequests, "Retry-After", "0")},
+			)
+			defer s.mirror.Script()
+			return s.mirrored(t, "large", append(slices.Clip(images), "large:v1")...)
+		}, after: func(s *site, t *testing.T) { s.complete(t, append(slices.Clip(images), "large:v1")...) }},
+		{name: "sparse", about: "mirror an index without some of its platforms", ends: result{code: 1, words: "refused the index", note: "refused"}, do: func(s *site, t *testing.T) outcome {
+			sparse, err := rt.Index("sparse")
+			s.push("org/sparse", "v1", sparse, err)
+			return s.run(t, "mirror", "-c", s.config("sparse", "sparse:v1\n    platforms: [{os: linux, architecture: amd64}]"), "--name", "sparse", s.destination(), "--workspace", filepath.Join(s.dir, "sparse"))
+		}},
+		{name: "move", about: "mirror a tag that moved, to an immutable tag where registries have these", do: func(s *site, t *testing.T) outcome {
+			after, err := rt.SizedImage("locked after", 2000)
+			s.push("org/locked", profiletest.Locked, after, err)
+			o := mirrorAll(s, t)
+			before, err := rt.SizedImage("locked before", 2000)
+			s.push("org/locked", profiletest.Locked, before, err)
+			return o
+		}, after: func(s *site, t *testing.T) { s.complete(t, images...) }},
+		{name: "quota", about: "mirror when the quota is used up", do: func(s *site, t *testing.T) outcome {
+			img, err := rt.SizedImage("more", 9000)
+			s.push("org/more", "v1", img, err)
+			if s.model != nil {
+				s.model.Fill(true)
+				defer s.model.Fill(false)
+			}
+			return s.mirrored(t, "more", append(slices.Clip(images), "more:v1")...)
+		}},
+		{name: "prune", about: "delete images that are no longer mirrored", do: func(s *site, t *testing.T) outcome {
+			s.mirrored(t, "fewer", kept...)
+			return s.run(t, "prune", "--yes", s.destination(), "--workspace", filepath.Join(s.dir, "work"))
+		}, after: func(s *site, t *testing.T) {
+			for _, image := range []string{"old", "oldpair"} {
+				if _, err := s.mirror.Client().Pull(t.Context(), s.below("org/"+image), "v1"); err == nil {
+					t.Errorf("%s is still there", image)
+				}
+				if tags := s.tags(t, s.below("org/"+image)); len(tags) > 0 {
+					t.Errorf("%s still has the tags %s", image, tags)
+				}
+			}
+		}},
+		{name: "verify", about: "verify the mirror, an hour later", do: func(s *site, t *testing.T) outcome {
+			if s.model != nil {
+				s.model.Age()
+			}
+			return s.run(t, "verify", "--blobs=read", s.destination(), "--workspace", filepath.Join(s.dir, "work"))
+		}, after: func(s *site, t *testing.T) {
+			s.complete(t, kept...)
+			s.referred(t)
+		}},
+		{name: "list", about: "mirror from the registry, by rules for tags on several pages", do: fromRegistry},
+	}
+}
+
+func mirrorAll(s *site, t *testing.T) outcome {
+	t.Helper()
+	return s.mirrored(t, "all", images...)
+}
+
+// fromRegistry selects the newest of many tags of the registry.
+func fromRegistry(s *site, t *testing.T) outcome {
+	t.Helper()
+	img, err := rt.SizedImage("listed", 500)
+	fail.On(t, err)
+	raw, err := img.RawManifest()
+	fail.On(t, err)
+	tags := 1100 // more than a page
+	if s.model == nil && mirrortest.Short(t) {
+		tags = 50
+	}
+	_, err = s.mirror.Client().Push(t.Context(), s.below("many/tags"), "", img)
+	fail.On(t, err)
+	for i := range tags {
+		_, err := s.mirror.Client().PushRaw(t.Context(), s.below("many/tags"), fmt.Sprintf("v1.0.%d", i), ocispec.MediaTypeImageManifest, raw)
+		fail.On(t, err)
+	}
+	to := rt.New(t, rt.Options{})
+	config := s.write("many.yaml", "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  additionalImages:\n"+
+		"  - name: "+s.mirror.Host+"/"+s.below("many/tags")+"\n    tags: {semver: \">=1.0\", newest: 1}\n")
+	o := s.run(t, "mirror", "-c", config, "docker://"+to.Host, "--workspace", filepath.Join(s.dir, "many"), "--src-tls-verify=false", "--dest-tls-verify=false")
+	if o.code == 0 {
+		if _, err := to.Client().Pull(t.Context(), s.below("many/tags"), fmt.Sprintf("v1.0.%d", tags-1)); err != nil {
+			t.Errorf("the newest tag: %v\n%s", err, o.output)
+		}
+	}
+	return o
+}
+
+// take takes a step, and returns how it ended.
+func (s *site) take(t *testing.T, step step) string {
+	t.Helper()
+	want, other := s.registry.ends[step.name]
+	if !other {
+		want = step.ends
+	}
+	o := step.do(s, t)
+	if o.code != want.code || !strings.Contains(o.output, want.words) {
+		t.Errorf("ended with %d, want %d and %q:\n%s", o.code, want.code, want.words, o.output)
+	}
+	for _, word := range []string{"panic: ", "goroutine "} {
+		if strings.Contains(o.output, word) {
+			t.Errorf("%q was printed:\n%s", word, o.output)
+		}
+	}
+	if o.code == 0 && step.after != nil {
+		step.after(s, t)
+	}
+	if t.Failed() {
+		return "FAILED"
+	}
+	return fmt.Sprint(o.code)
+}
