@@ -131,6 +131,7 @@ test-long: ## run all tests in full length, without the race detector
 	cd .ci/tools/hostscheck && $(PLAIN) $(GO) test -vet=off ./...
 	cd .ci/tools/deltacorpus && $(PLAIN) $(GO) test -vet=off ./...
 	cd .ci/tools/conformance && $(PLAIN) $(GO) test -vet=off ./...
+	cd .ci/tools/fuzz && $(PLAIN) $(GO) test -vet=off ./...
 
 # How many histories of mirrors make hardening makes, and the seed of the first.
 HISTORIES ?= 200
@@ -141,6 +142,19 @@ hardening: ## run all cells of the matrix of faults, and random histories of mir
 	@mkdir -p $(BIN)
 	GANTRY_FAULTS=$(CURDIR)/$(BIN)/faults.md $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestMatrix$$' ./mirror/faults
 	GANTRY_HISTORY=$(SEED) GANTRY_HISTORIES=$(HISTORIES) $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestHistories$$' ./mirror/histories
+
+# How long each fuzz target runs, which ones as a regular expression (FUZZ='^pkg/delta' or FUZZ='FuzzParse$$'), one part of them
+# (FUZZPART=3/12), and other flags (bin/fuzz -help).
+FUZZTIME ?= 30s
+FUZZ ?=
+FUZZPART ?= 0/1
+FUZZFLAGS ?=
+
+.PHONY: fuzz
+fuzz: ## fuzz every parser of foreign bytes, FUZZTIME=30s each, and write a report to bin/fuzz.md; all take an hour: FUZZ=REGEXP, FUZZPART=N/M
+	@mkdir -p $(BIN)
+	cd .ci/tools/fuzz && $(PLAIN) $(GO) build -buildvcs=false -o $(CURDIR)/$(BIN)/fuzz .
+	$(PLAIN) $(BIN)/fuzz -time $(FUZZTIME) -run '$(FUZZ)' -part $(FUZZPART) $(FUZZFLAGS) -o $(BIN)/fuzz.md
 
 .PHONY: demo
 demo: demo-began build ## mirror sample catalogs and releases directly and over signed disks, check the result, and print the time of each step
