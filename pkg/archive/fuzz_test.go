@@ -51,8 +51,11 @@ func FuzzFolder(f *testing.F) {
 	split.write(f, other, Options{VolumeSize: 16 << 10})
 	files = folder(f, other)
 	f.Add([]byte(files[setName(1)]), []byte(files[volumeName(1, 1)]), false, volumeName(1, 2))
+	dir = f.TempDir() // a new one for each input would take most of the time
 	f.Fuzz(func(t *testing.T, manifest, volume []byte, swap bool, extra string) {
-		dir := t.TempDir()
+		for _, name := range names(t, dir) {
+			fail.On(t, os.Remove(filepath.Join(dir, name)))
+		}
 		put := func(name string, raw []byte) {
 			if err := os.WriteFile(filepath.Join(dir, name), raw, 0o644); err != nil {
 				t.Skip(err)

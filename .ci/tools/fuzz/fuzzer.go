@@ -43,7 +43,12 @@ func newFuzzer(ctx context.Context, o *options) (*fuzzer, error) {
 	if err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp("", "gantry-fuzz-")
+	// Targets that write files write them to memory, if possible.
+	memory := "/dev/shm"
+	if _, err := os.Stat(memory); err != nil {
+		memory = ""
+	}
+	temp, err := os.MkdirTemp(memory, "gantry-fuzz-")
 	return &fuzzer{o, time.Now(), temp, filepath.Join(cache, "fuzz", module)}, err // as go test -fuzz has it
 }
 
@@ -114,6 +119,7 @@ func (f *fuzzer) run(ctx context.Context, program string, r *result) {
 	cmd := exec.CommandContext(limited, program, "-test.run=^$", "-test.fuzz=^"+r.name+"$", "-test.fuzztime="+f.time.String(),
 		"-test.fuzzminimizetime=100x", "-test.fuzzcachedir="+filepath.Join(f.cache, r.dir), "-test.parallel="+strconv.Itoa(f.workers))
 	cmd.Dir = filepath.Join(f.dir, r.dir)
+	cmd.Env = append(os.Environ(), "TMPDIR="+f.temp)
 	cmd.WaitDelay = time.Second
 	began := time.Now()
 	out, err := cmd.CombinedOutput()

@@ -21,7 +21,7 @@ func TestChoose(t *testing.T) {
 	file := func(targets ...string) *fstest.MapFile {
 		text := "package x\n"
 		for _, name := range targets {
-			text += "func " + name + "(f *testing.F) {\n}\n"
+			text += "// Slow: it sleeps.\nfunc " + name + "(f *testing.F) {\n}\n"
 		}
 		return &fstest.MapFile{Data: []byte(text)}
 	}
@@ -31,6 +31,9 @@ func TestChoose(t *testing.T) {
 	})
 	if want := []string{"a.FuzzA", "b.FuzzA", "b.FuzzB", "c.FuzzC"}; err != nil || !slices.Equal(names(all), want) {
 		t.Errorf("found %q (%v), want %q", names(all), err, want)
+	}
+	if err == nil && all[0].slow != "it sleeps" {
+		t.Errorf("it is slow because %q", all[0].slow)
 	}
 	for args, want := range map[string]string{
 		"-run B$": "b.FuzzB", "-run ^b": "b.FuzzA b.FuzzB", "-part 0/2": "a.FuzzA c.FuzzC", "-part 1/2": "b.FuzzA b.FuzzB", "-part 5/2": "b.FuzzA b.FuzzB", "-run FuzzD": "",

@@ -15,6 +15,8 @@ func (r *result) ends() string {
 		return "**" + r.failure + "**"
 	case r.leftOut:
 		return "left out"
+	case r.perSecond() < least && r.slow != "":
+		return "slow: " + r.slow
 	case r.perSecond() < least:
 		return "slow"
 	}
@@ -34,7 +36,8 @@ func table(results []*result, o *options) string {
 	for _, r := range results {
 		fmt.Fprintln(&b, r.line())
 		executions += r.executions
-		counts[strings.Trim(r.ends(), "*")]++
+		how, _, _ := strings.Cut(strings.Trim(r.ends(), "*"), ":")
+		counts[how]++
 	}
 	ran := len(results) - counts["left out"]
 	fmt.Fprintf(&b, "\n%d of %d targets ran, %s each with %d processes: %d executions. %d took fewer than %d per second.\n",

@@ -12,11 +12,12 @@ import (
 type target struct {
 	dir  string // of its package
 	name string
+	slow string // why it takes few inputs per second, from its comment: "Slow: REASON."
 }
 
 func (t target) String() string { return t.dir + "." + t.name }
 
-var declaration = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\) \{`)
+var declaration = regexp.MustCompile(`(?m)(?:^// Slow: (.+)\.\n)?^func (Fuzz\w+)\(\w+ \*testing\.F\) \{`)
 
 // find returns the targets of a module, sorted. Modules in its folders are not part of it.
 func find(module fs.FS) (all []target, err error) {
@@ -39,7 +40,7 @@ func find(module fs.FS) (all []target, err error) {
 			return err
 		}
 		for _, m := range declaration.FindAllSubmatch(text, -1) {
-			all = append(all, target{path.Dir(name), string(m[1])})
+			all = append(all, target{path.Dir(name), string(m[2]), string(m[1])})
 		}
 		return nil
 	})
