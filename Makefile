@@ -138,9 +138,10 @@ HISTORIES ?= 200
 SEED ?= 1
 
 .PHONY: hardening
-hardening: ## run all cells of the matrix of faults, and random histories of mirrors against the model of pruning: HISTORIES=200 from seed SEED=1 on
-	@mkdir -p $(BIN)
+hardening: ## run all cells of the matrix of faults, 700 bit flips, and random histories of mirrors against the model of pruning: HISTORIES=200 from seed SEED=1 on
+	@mkdir -p $(BIN) && rm -f $(BIN)/flips.md
 	GANTRY_FAULTS=$(CURDIR)/$(BIN)/faults.md $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestMatrix$$' ./mirror/faults
+	GANTRY_FLIPS=$(CURDIR)/$(BIN)/flips.md $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 ./mirror/flips
 	GANTRY_HISTORY=$(SEED) GANTRY_HISTORIES=$(HISTORIES) $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestHistories$$' ./mirror/histories
 
 # How long each fuzz target runs, which ones as a regular expression (FUZZ='^pkg/delta' or FUZZ='FuzzParse$$'), one part of them
