@@ -100,3 +100,15 @@ func FuzzFolder(f *testing.F) {
 		}
 	})
 }
+
+// FuzzDescribe describes files that are not volumes. The message can be printed.
+func FuzzDescribe(f *testing.F) {
+	f.Add(append([]byte("docker/registry/v2/x"), make([]byte, 600)...))
+	f.Add(make([]byte, 1024))
+	f.Add([]byte("text"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if e := describeTar("x.tar", bytes.NewReader(raw)); e.Error() == "" || strings.ContainsAny(e.Error(), "\n\x00\x1b") {
+			t.Errorf("it is said to be %q", e.Error())
+		}
+	})
+}

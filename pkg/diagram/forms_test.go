@@ -280,6 +280,9 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
+// FuzzHostileTexts is the same for texts of a fuzzer, and a small drawing.
+//
+// Slow: it draws and writes five forms; none is a parser.
 func FuzzHostileTexts(f *testing.F) {
 	for _, text := range hostileTexts {
 		f.Add(text)

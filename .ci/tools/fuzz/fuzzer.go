@@ -15,7 +15,7 @@ import (
 // A result is what a target did.
 type result struct {
 	target
-	elapsed         time.Duration
+	elapsed, cpu    time.Duration // cpu is the time of processors
 	executions, new int
 	failure         string // why it failed, or ""
 	leftOut         bool   // there was no time
@@ -24,6 +24,11 @@ type result struct {
 // perSecond returns how many inputs the target took per second.
 func (r *result) perSecond() int {
 	return int(float64(r.executions) / max(r.elapsed.Seconds(), 1))
+}
+
+// perCPU returns how many inputs the target took per second of a processor, which other programs on the machine change little.
+func (r *result) perCPU() int {
+	return int(float64(r.executions) / max(r.cpu.Seconds(), 1))
 }
 
 // A fuzzer builds and runs targets.
@@ -124,6 +129,9 @@ func (f *fuzzer) run(ctx context.Context, program string, r *result) {
 	began := time.Now()
 	out, err := cmd.CombinedOutput()
 	r.elapsed = time.Since(began)
+	if cmd.ProcessState != nil {
+		r.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
 	r.read(string(out))
 	switch {
 	case ctx.Err() != nil:
