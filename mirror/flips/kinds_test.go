@@ -148,6 +148,9 @@ func (s *source) write(t *testing.T, k kind) *archived {
 		fail.On(t, err)
 		a.folders = append([]string{dir}, a.folders...)
 	}
+	if k.layout {
+		a.plan = s.WrittenPlan("layout.json", s.configs[1])
+	}
 	a.files = readFolders(t, a.folders...)
 	a.places = places(t, a.files)
 	for _, w := range a.ways() {

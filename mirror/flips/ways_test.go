@@ -95,7 +95,7 @@ func (a *archived) verifies(ctx context.Context, _ *testing.T, _ string) (said, 
 	if a.layout {
 		where = []string{env.LayoutScheme + a.folders[0]}
 	}
-	r, said := verify.Run(ctx, verify.Options{Env: a.NewEnv(), Locations: where, Read: a.reading()})
+	r, said := verify.Run(ctx, verify.Options{Env: a.NewEnv(), Locations: where, Plan: a.plan, Read: a.reading()})
 	if said != nil && r != nil && r.Archive != nil && r.Archive.Intact() {
 		wrong = errors.New("the report shows no damage")
 	}

@@ -39,7 +39,7 @@ func pattern(expression string) func() *regexp.Regexp {
 func Address(s string) string {
 	start, folder := 0, false
 	// What looks like a scheme in the middle may be part of a password.
-	if i := scheme().FindStringIndex(s); i != nil && (i[0] == 0 || userinfo(s, false, false) < 0) {
+	if i := scheme().FindStringIndex(s); len(i) > 0 && (i[0] == 0 || userinfo(s, false, false) < 0) {
 		start, folder = i[1], isFolder(s[i[0]:i[1]])
 	}
 	head, rest := s[:start], s[start:]
