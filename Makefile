@@ -133,23 +133,11 @@ test-long: ## run all tests in full length, without the race detector
 	cd .ci/tools/hostscheck && $(PLAIN) $(GO) test -vet=off ./...
 	cd .ci/tools/deltacorpus && $(PLAIN) $(GO) test -vet=off ./...
 	cd .ci/tools/conformance && $(PLAIN) $(GO) test -vet=off ./...
-
-# How many histories of mirrors make hardening makes, and the seed of the first.
-HISTORIES ?= 200
-SEED ?= 1
-
-# The registries besides the one of make test, and the packages whose tests run with each of them.
-REGISTRIES ?= distribution2 ociregistry go-containerregistry
-REGISTRY_PACKAGES ?= ./pkg/remote ./pkg/mirror/... ./pkg/registry/... ./mirror/mirroring ./mirror/removal ./mirror/verify ./archive/foreign ./plan/proof
+	cd .ci/tools/fuzz && $(PLAIN) $(GO) test -vet=off ./...
 
 .PHONY: hardening
-hardening: ## run all cells of the matrix of faults, random histories of mirrors against the model of pruning (HISTORIES=200 from seed SEED=1 on), and all registries
-	@mkdir -p $(BIN)
-	GANTRY_FAULTS=$(CURDIR)/$(BIN)/faults.md $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestMatrix$$' ./mirror/faults
-	GANTRY_HISTORY=$(SEED) GANTRY_HISTORIES=$(HISTORIES) $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestHistories$$' ./mirror/histories
-	GANTRY_REGISTRIES=$(CURDIR)/$(BIN)/registries.md $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestRegistries$$' ./mirror/registries
-	@set -e; for registry in $(REGISTRIES); do echo "== $$registry"; \
-		GANTRY_TEST_REGISTRY=$$registry $(PLAIN) $(GO) test -short -vet=off -ldflags='-s -w' -timeout 30m -count=1 $(REGISTRY_PACKAGES); done
+hardening: ## run everything that attacks the program, and report it in ./bin/hardening.md: faults, crashes, bit flips, histories, registries, security cases
+	.ci/hardening
 
 .PHONY: load
 load: ## run 50,000 images through every workflow, random faults, a slow network, and 200 clients of gantry archive serve; takes half an hour
@@ -159,6 +147,19 @@ load: ## run 50,000 images through every workflow, random faults, a slow network
 .PHONY: supply-chain
 supply-chain: ## check modules, pinned tools, licenses, known vulnerabilities, reproducible programs, and that tests use only loopback (PACKAGES=./pkg/...)
 	.ci/supply-chain
+
+# How long each fuzz target runs, which ones as a regular expression (FUZZ='^pkg/delta' or FUZZ='FuzzParse$$'), one part of them
+# (FUZZPART=3/12), and other flags (bin/fuzz -help).
+FUZZTIME ?= 30s
+FUZZ ?=
+FUZZPART ?= 0/1
+FUZZFLAGS ?=
+
+.PHONY: fuzz
+fuzz: ## fuzz every parser of foreign bytes, FUZZTIME=30s each, and write a report to bin/fuzz.md; all take an hour: FUZZ=REGEXP, FUZZPART=N/M
+	@mkdir -p $(BIN)
+	cd .ci/tools/fuzz && $(PLAIN) $(GO) build -buildvcs=false -o $(CURDIR)/$(BIN)/fuzz .
+	$(PLAIN) $(BIN)/fuzz -time $(FUZZTIME) -run '$(FUZZ)' -part $(FUZZPART) $(FUZZFLAGS) -o $(BIN)/fuzz.md
 
 .PHONY: demo
 demo: demo-began build ## mirror sample catalogs and releases directly and over signed disks, check the result, and print the time of each step

@@ -25,7 +25,7 @@ func checkDeletable(ctx context.Context, s *workspace.Session, o *DeleteOptions,
 	for i := range sets {
 		revisions, err := setrecord.History(ctx, r.records, &sets[i])
 		if err != nil {
-			return advice.Wrap(advice.Failure, err, "nothing can be deleted while a record cannot be read: what it needs is unknown")
+			return advice.Wrap(advice.Failure, err, unreadHint)
 		}
 		if err := r.addListed(ctx, revisions); err != nil {
 			return err

@@ -39,7 +39,7 @@ func shrink(ctx context.Context, s *workspace.Session, t *site.RegistryDestinati
 	r := &recordedRevisions{env: s.Env, to: t, records: mirror.NewImageSets(t.Client, t.RegistryPath), listed: listed}
 	revisions, err := setrecord.Current(ctx, r.records)
 	if err != nil {
-		return false, advice.Wrap(advice.Failure, err, "nothing can be deleted while a record cannot be read: what it needs is unknown")
+		return false, advice.Wrap(advice.Failure, err, unreadHint)
 	}
 	names := map[string]bool{}
 	for i := range revisions {

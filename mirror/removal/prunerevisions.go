@@ -16,9 +16,17 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
 
+// unreadHint is for records that cannot be read.
+const unreadHint = "nothing can be deleted while a record cannot be read: what it needs is unknown; if the registry damaged it, restore it there, or delete its tag and mirror the image set again"
+
 // readRevisions reads what the records of a mirror list. The session is nil if there is no workspace, and d if
 // everything in the current revisions is wanted.
-func readRevisions(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Session, t *site.RegistryDestination, d *deletions) (*recordedRevisions, error) {
+func readRevisions(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Session, t *site.RegistryDestination, d *deletions) (_ *recordedRevisions, err error) {
+	defer func() {
+		if err != nil && ctx.Err() == nil && advice.Hint(err) == "" {
+			err = advice.Wrap(advice.Failure, err, unreadHint)
+		}
+	}()
 	r := &recordedRevisions{env: e, to: t, records: mirror.NewImageSets(t.Client, t.RegistryPath), deletions: d, deletes: o.Yes || o.Plan != "", onlyMirror: o.OnlyMirror, forget: o.Forget, listed: o.listed, tagged: o.tagged}
 	r.listed.begin()
 	listed, err := setrecord.List(ctx, r.records)
@@ -30,7 +38,7 @@ func readRevisions(ctx context.Context, e *env.Env, o *PruneOptions, s *workspac
 	for i := range listed {
 		revisions, err := setrecord.History(ctx, r.records, &listed[i])
 		if err != nil {
-			return nil, advice.Wrap(advice.Failure, err, "nothing can be deleted while a record cannot be read: what it needs is unknown")
+			return nil, err
 		}
 		set := revisionsOfSet{revisions: revisions, wanted: wantedRevisions(revisions, o.KeepLast, o.OlderThan, now), partly: map[int]func(*plan.Image) bool{}}
 		if set.forgotten = o.Forget != "" && set.current().Name == o.Forget; set.forgotten {
@@ -43,7 +51,7 @@ func readRevisions(ctx context.Context, e *env.Env, o *PruneOptions, s *workspac
 		r.sets = append(r.sets, set)
 	}
 	if err := r.readPending(ctx); err != nil {
-		return nil, advice.Wrap(advice.Failure, err, "nothing can be deleted while it cannot be read what runs pushed that did not end")
+		return nil, advice.Wrap(advice.Failure, err, "nothing can be deleted while it cannot be read what runs pushed that did not end; if the registry damaged it, restore it there, or delete its tag and mirror the image set again")
 	}
 	for _, run := range r.pending {
 		names[run.Name] = true

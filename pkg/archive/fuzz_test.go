@@ -51,8 +51,11 @@ func FuzzFolder(f *testing.F) {
 	split.write(f, other, Options{VolumeSize: 16 << 10})
 	files = folder(f, other)
 	f.Add([]byte(files[setName(1)]), []byte(files[volumeName(1, 1)]), false, volumeName(1, 2))
+	dir = f.TempDir() // a new one for each input would take most of the time
 	f.Fuzz(func(t *testing.T, manifest, volume []byte, swap bool, extra string) {
-		dir := t.TempDir()
+		for _, name := range names(t, dir) {
+			fail.On(t, os.Remove(filepath.Join(dir, name)))
+		}
 		put := func(name string, raw []byte) {
 			if err := os.WriteFile(filepath.Join(dir, name), raw, 0o644); err != nil {
 				t.Skip(err)
@@ -94,6 +97,18 @@ func FuzzFolder(f *testing.F) {
 		}
 		if after := folder(t, dir); len(after) != len(before) {
 			t.Fatalf("%d files became %d", len(before), len(after))
+		}
+	})
+}
+
+// FuzzDescribe describes files that are not volumes. The message can be printed.
+func FuzzDescribe(f *testing.F) {
+	f.Add(append([]byte("docker/registry/v2/x"), make([]byte, 600)...))
+	f.Add(make([]byte, 1024))
+	f.Add([]byte("text"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if e := describeTar("x.tar", bytes.NewReader(raw)); e.Error() == "" || strings.ContainsAny(e.Error(), "\n\x00\x1b") {
+			t.Errorf("it is said to be %q", e.Error())
 		}
 	})
 }

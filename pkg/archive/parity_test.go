@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -97,6 +98,37 @@ func TestRebuildVolumes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestVerifyParity finds every damaged bit of a parity file, and says that it is one.
+func TestVerifyParity(t *testing.T) {
+	t.Parallel()
+	dir, files := redundant(t, 40, Options{})
+	fail.On(t, inspect(t, dir))
+	name := setID{sequence: 1}.parity(2)
+	size := int64(len(files[name]))
+	verify := func(want string) {
+		t.Helper()
+		var damage *DamageError
+		if err := inspect(t, dir); !errors.As(err, &damage) || len(damage.Damage) != 1 || damage.Damage[0].File != name || damage.Damage[0].Problem != want || len(damage.Lost()) > 0 {
+			t.Errorf("want %q: %v", want, err)
+		}
+	}
+	for want, all := range map[string][]int64{
+		"one of its two heads is damaged": {0, 200, 4096, 8100, size - 1, size - 8192},
+		"1 of its 9 blocks are damaged":   {8192, size / 2, size - 8193},
+	} {
+		for _, at := range all {
+			undo := alter(t, filepath.Join(dir, name), flip(8*at))
+			verify(want)
+			undo()
+		}
+	}
+	undo := alter(t, filepath.Join(dir, name), func(b []byte) []byte { return append(b, 0) })
+	verify(fmt.Sprintf("it has %d bytes instead of %d", size+1, size))
+	undo()
+	alter(t, filepath.Join(dir, name), func(b []byte) []byte { return make([]byte, len(b)) })
+	verify("the head of the parity file is damaged")
 }
 
 // TestRebuildSectors damages every volume at another place, which one parity file repairs, and writes the

@@ -139,7 +139,7 @@ func FuzzSplit(f *testing.F) {
 	f.Add(uint32(17001), uint32(13823), uint32(13824), uint32(13825), true)
 	f.Fuzz(func(t *testing.T, volume, a, b, c uint32, long bool) {
 		limit := minVolumeSize + int64(volume%(1<<20))
-		content := blobs(int64(a%(1<<22)), int64(b%(1<<22)), int64(c%(1<<22)))
+		content := blobs(int64(a%(1<<17)), int64(b%(1<<17)), int64(c%(1<<17)))
 		if long {
 			content[0].Digest = digest.SHA512.FromString(fmt.Sprint(a))
 		}

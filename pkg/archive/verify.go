@@ -12,12 +12,17 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Size returns how many bytes Verify reads: all volumes of all opened sets.
+// Size returns how many bytes Verify reads: all volumes and parity files of all opened sets.
 func (a *Archive) Size() int64 {
 	var n int64
 	for _, m := range a.members {
 		for i := range m.volumes {
 			n += m.set.Volumes[i].Size * int64(max(1, len(m.volumes[i].files)))
+		}
+	}
+	for _, c := range a.parityChecks() {
+		if l := parityLayout(c.member.outer, c.member.digest); l.Check(1) == nil {
+			n += l.FileSize()
 		}
 	}
 	return n
@@ -38,7 +43,7 @@ type finding struct {
 	entries []*entry
 }
 
-// Verify reads every byte of the volumes once: those on one disk in their order, and several disks
+// Verify reads every byte of the volumes once, and then of the parity files: those on one disk in their order, and several disks
 // concurrently. All damage is returned in one *DamageError; damage is Recoverable if intact copies
 // exist. Signatures of the sets that the newest builds on are checked too, although the newest covers
 // these sets: an altered signature is damage. progress, if not nil, is called with the number of bytes read since the last call, by one
@@ -65,10 +70,11 @@ func (a *Archive) Verify(ctx context.Context, progress func(n int64)) error {
 		})
 	}
 	wg.Wait()
+	parity := a.verifyParity(ctx, report)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if damage := slices.Concat(a.assess(visits), a.manifestDamage, a.signatureDamage()); len(damage) > 0 {
+	if damage := slices.Concat(a.assess(visits), parity, a.manifestDamage, a.signatureDamage()); len(damage) > 0 {
 		return &DamageError{Dir: a.dirNames(), Damage: damage, Rebuild: a.RebuildHint(damage)}
 	}
 	return a.verifyPlan(ctx)

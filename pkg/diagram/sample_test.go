@@ -52,8 +52,20 @@ func sample() diagram.Drawing {
 
 // dressed returns a drawing in which every text is the given one, or ends with it if it must be
 // distinguishable.
-func dressed(text string) diagram.Drawing {
+func dressed(text string) diagram.Drawing { return dressedIn(sample(), text) }
+
+// few is a drawing of two nodes.
+func few() diagram.Drawing {
 	d := sample()
+	d.Marks, d.Kinds, d.Notes = d.Marks[:1], d.Kinds[:1], nil
+	d.Graphs = []diagram.Graph{{
+		Title: "stable", Nodes: []diagram.Node{{ID: "a", Names: []string{"b"}, Facts: []diagram.Fact{{Name: "c", Value: "d"}}}, {ID: "e", Marks: []string{"default"}}},
+		Edges: []diagram.Edge{{From: "a", To: "e", Kind: d.Kinds[0].Name}},
+	}}
+	return d
+}
+
+func dressedIn(d diagram.Drawing, text string) diagram.Drawing {
 	dress := func(s *string) { *s += text }
 	all := func(list []string) {
 		for i := range list {

@@ -38,7 +38,8 @@ func pattern(expression string) func() *regexp.Regexp {
 // password, query and fragment.
 func Address(s string) string {
 	start, folder := 0, false
-	if i := scheme().FindStringIndex(s); i != nil {
+	// What looks like a scheme in the middle may be part of a password.
+	if i := scheme().FindStringIndex(s); len(i) > 0 && (i[0] == 0 || userinfo(s, false, false) < 0) {
 		start, folder = i[1], isFolder(s[i[0]:i[1]])
 	}
 	head, rest := s[:start], s[start:]

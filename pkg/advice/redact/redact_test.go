@@ -36,6 +36,8 @@ func TestAddress(t *testing.T) {
 		"https://quay.io:443/a?x=s3cret@s3cret": "https://[redacted]",
 		"https://quay.io/a#token=s3cret":        "https://quay.io/a#[redacted]",
 		"file://user:s3cret@quay.io/x":          "file://[redacted]@quay.io/x",
+		"user:12x://3/s3cret@quay.io/a":         "[redacted]@quay.io/a",
+		"quay.io/https://user:s3cret@quay.io/a": "quay.io/https://[redacted]@quay.io/a",
 	} {
 		if got := Address(in); got != want {
 			t.Errorf("Address(%q) = %q, want %q", in, got, want)
@@ -80,8 +82,8 @@ func FuzzAddress(f *testing.F) {
 		const secret = "S\u2603CRET"
 		if !strings.ContainsAny(user, "/:@") && !strings.Contains(host, "@") {
 			for _, scheme := range []string{"", "docker://", "https://", "file://"} {
-				if scheme == "" && strings.Contains(user, "//") {
-					continue
+				if scheme == "" && (strings.Contains(user, "//") || strings.HasPrefix(password+secret+more, "//")) {
+					continue // then, the user is a scheme
 				}
 				checkAddress(t, scheme+user+":"+password+secret+more+"@"+host, secret)
 			}

@@ -25,6 +25,8 @@ func (c *choices) Uint64() uint64 {
 // FuzzAgain reads bytes as a package that OLM accepts, a selection, installed operators and
 // requirements. OLM accepts the filtered result with all guaranteed properties, and filtering it
 // again with the same arguments gives the same bytes.
+//
+// Slow: it filters and simulates OLM; catalog.FuzzRead reads what strangers wrote.
 func FuzzAgain(f *testing.F) {
 	f.Add([]byte{0}, false)
 	f.Add([]byte{0x40, 0xa0, 0x20, 0xe0, 0x80, 0x10, 0xc0, 0x60}, false)

@@ -153,6 +153,8 @@ func TestFilteredRandomPackages(t *testing.T) {
 }
 
 // FuzzApply is the same for packages and selections that a fuzzer generates.
+//
+// Slow: it filters and simulates OLM; catalog.FuzzRead reads what strangers wrote.
 func FuzzApply(f *testing.F) {
 	f.Add(uint64(1), uint64(2), false)
 	f.Add(uint64(3), uint64(4), true)

@@ -26,15 +26,16 @@ func FuzzConstraint(f *testing.F) {
 		kind, value, _ := strings.Cut(seed, " ")
 		f.Add(kind, value)
 	}
+	whole := fbc{}.one("x").one("q", provides("B"), `other [1,{"a":null}]`).
+		pkg("p", "stable: p.v2.0.0<p.v1.0.0, p.v1.0.0").
+		bundle("p", "1.0.0", provides("A")).bundle("p", "2.0.0", `olm.label {"label":"l"}`).read(f)
+	x := whole.Package("x").Bundles[0]
+	own := slices.Clip(x.Properties)
 	f.Fuzz(func(t *testing.T, kind, value string) {
 		if !json.Valid([]byte(value)) {
 			return
 		}
-		whole := fbc{}.one("x").one("q", provides("B"), `other [1,{"a":null}]`).
-			pkg("p", "stable: p.v2.0.0<p.v1.0.0, p.v1.0.0").
-			bundle("p", "1.0.0", provides("A")).bundle("p", "2.0.0", `olm.label {"label":"l"}`).read(t)
-		x := whole.Package("x").Bundles[0]
-		x.Properties = append(x.Properties, catalog.Property{Type: kind, Value: []byte(value)})
+		x.Properties = append(own, catalog.Property{Type: kind, Value: []byte(value)})
 		resolveAgain := func(added []resolve.Addition, kept ...string) resolve.Result {
 			return resolve.Dependencies([]resolve.Catalog{{Name: "c", Wanted: true, Original: whole, Kept: cut(whole, kept...)}}, added)
 		}

@@ -166,6 +166,11 @@ type markerError string
 
 func (e markerError) Error() string { return string(e) }
 
+// Advice implements advice.Adviser.
+func (markerError) Advice() (advice.Kind, string) {
+	return advice.Mismatch, "copy the layout again, or write {\"imageLayoutVersion\":\"" + ocispec.ImageLayoutVersion + "\"} to the file if that version is right"
+}
+
 // initialize creates an empty layout in a folder without other files.
 func (l *Layout) initialize() error {
 	names, err := fs.ReadDir(l.root.FS(), ".")

@@ -17,6 +17,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 )
@@ -224,6 +225,10 @@ func TestCreateAndOpen(t *testing.T) {
 	fail.On(t, os.Remove(filepath.Join(dir, "oci-layout")))
 	_, err = Create(dir, Options{})
 	fail.On(t, err)
+	fail.On(t, os.WriteFile(filepath.Join(dir, "oci-layout"), []byte(`{"imageLayoutVersion:"1.0.0"}`), 0o644))
+	if _, err := Open(dir); advice.KindOf(err) != advice.Mismatch || !strings.Contains(advice.Hint(err), `write {"imageLayoutVersion":"1.0.0"}`) {
+		t.Errorf("a damaged oci-layout: %v", err)
+	}
 	fail.On(t, os.WriteFile(filepath.Join(dir, "oci-layout"), []byte(`{"imageLayoutVersion":"2.0.0"}`), 0o644))
 	for name, open := range map[string]func() (*Layout, error){
 		"Open":   func() (*Layout, error) { return Open(dir) },

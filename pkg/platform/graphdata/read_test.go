@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/blang/semver/v4"
@@ -38,11 +39,16 @@ func packed(t testing.TB, files map[string]string) []byte {
 	return archive(t, headers, files)
 }
 
+// compressors are used again, since each has half a megabyte.
+var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
 // archive is a tar.gz of headers with the content of files.
 func archive(t testing.TB, headers []tar.Header, files map[string]string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
+	z := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(z)
+	z.Reset(&b)
 	w := tar.NewWriter(z)
 	for _, h := range headers {
 		h.Size = int64(len(files[h.Name]))
@@ -259,7 +265,9 @@ func FuzzReadTar(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
+		z := compressors.Get().(*gzip.Writer)
+		defer compressors.Put(z)
+		z.Reset(&b)
 		_, err := z.Write(data)
 		must(t, errors.Join(err, z.Close()))
 		readAgain(t, b.Bytes())

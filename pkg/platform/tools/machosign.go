@@ -38,6 +38,7 @@ type machFile struct {
 	executable                     bool
 	textOffset, textSize           uint64
 	signatureOffset, signatureSize uint32
+	loadsEnd                       uint32 // of the header and the load commands
 }
 
 // readMach reads the header of a 64-bit Mach-O file.
@@ -58,7 +59,7 @@ func readMach(r io.ReaderAt) (*machFile, error) {
 	if _, err := r.ReadAt(loads, machHeaderSize); err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnsigned, err)
 	}
-	f := &machFile{executable: order.Uint32(header[12:]) == machExecutable}
+	f := &machFile{executable: order.Uint32(header[12:]) == machExecutable, loadsEnd: machHeaderSize + size}
 	for len(loads) >= 8 {
 		kind, length := order.Uint32(loads), order.Uint32(loads[4:])
 		if length < 8 || int64(length) > int64(len(loads)) {
@@ -88,7 +89,7 @@ func resign(f interface {
 	}
 	pages := (int64(m.signatureOffset) + signedPage - 1) / signedPage
 	length := superBlobSize + directorySize + int64(len(signedBy)) + 1 + pages*sha256.Size
-	if m.signatureOffset == 0 || length != int64(m.signatureSize) {
+	if m.signatureOffset < m.loadsEnd || length != int64(m.signatureSize) {
 		return errUnsigned
 	}
 	code := io.NewSectionReader(f, 0, int64(m.signatureOffset))
@@ -128,13 +129,14 @@ func (m *machFile) signature(code io.Reader, length int64) ([]byte, error) {
 	out = order.AppendUint64(out, flags)
 	out = append(out, signedBy+"\x00"...)
 	page := make([]byte, signedPage)
-	for range pages {
-		n, err := io.ReadFull(code, page)
-		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+	for rest := m.signatureOffset; rest > 0; {
+		page = page[:min(rest, signedPage)]
+		if _, err := io.ReadFull(code, page); err != nil {
 			return nil, fmt.Errorf("the program ends before its signature: %w", err)
 		}
-		sum := sha256.Sum256(page[:n])
+		sum := sha256.Sum256(page)
 		out = append(out, sum[:]...)
+		rest -= uint32(len(page)) //nolint:gosec // at most signedPage
 	}
 	return out, nil
 }

@@ -1,0 +1,3 @@
+module github.com/gantry-mirror/gantry/tools/fuzz
+
+go 1.26.6
