@@ -132,14 +132,16 @@ test-long: ## run all tests in full length, without the race detector
 	cd .ci/tools/deltacorpus && $(PLAIN) $(GO) test -vet=off ./...
 	cd .ci/tools/conformance && $(PLAIN) $(GO) test -vet=off ./...
 
-# How many histories of mirrors make hardening makes, and the seed of the first.
+# How many histories of mirrors make hardening makes, the seed of the first, and at how many points it kills each workflow.
+CRASHES ?= 200
 HISTORIES ?= 200
 SEED ?= 1
 
 .PHONY: hardening
-hardening: ## run all cells of the matrix of faults, and random histories of mirrors against the model of pruning: HISTORIES=200 from seed SEED=1 on
+hardening: ## run all cells of the matrix of faults, CRASHES=200 kills of each workflow, and random histories of mirrors against the model of pruning: HISTORIES=200 from seed SEED=1 on
 	@mkdir -p $(BIN)
 	GANTRY_FAULTS=$(CURDIR)/$(BIN)/faults.md $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestMatrix$$' ./mirror/faults
+	GANTRY_CRASHES=$(CURDIR)/$(BIN)/crashes.md GANTRY_CRASH_POINTS=$(CRASHES) $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^(TestCrashes|TestExt4)$$' ./mirror/faults
 	GANTRY_HISTORY=$(SEED) GANTRY_HISTORIES=$(HISTORIES) $(PLAIN) $(GO) test -vet=off -ldflags='-s -w' -timeout 60m -count=1 -run '^TestHistories$$' ./mirror/histories
 
 .PHONY: demo
