@@ -64,7 +64,7 @@ func Add(ctx context.Context, path, dir string, key *sshsig.Key) (added *AddedPr
 	if strings.EqualFold(filepath.Ext(path), ".exe") {
 		p.File += ".exe"
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := durable.MkdirAll(dir, 0o755); err != nil {
 		return nil, env.Inputf("Options.Destination: %w", err)
 	}
 	root, err := os.OpenRoot(dir)

@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/httpserver/registryserver"
 	"github.com/gantry-mirror/gantry/pkg/metrics"
@@ -217,7 +218,7 @@ func writeServed(e *env.Env, o Options, images *airgap.ServableImages, at net.Ad
 	if tcp, ok := at.(*net.TCPAddr); address == "" && ok && tcp.IP.IsUnspecified() {
 		return env.InputHint("set Options.Address to HOST:PORT", "Options.Listen %s has no host name by which clusters can reach this registry", o.Listen)
 	}
-	if err := os.MkdirAll(o.Resources, 0o755); err != nil {
+	if err := durable.MkdirAll(o.Resources, 0o755); err != nil {
 		return env.Inputf("Options.Resources: %w", err)
 	}
 	before, err := readServed(o.Resources)

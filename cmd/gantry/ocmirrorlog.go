@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -61,7 +60,7 @@ func (l *ocMirrorLog) end(r *mirroring.Result, folder, layout string) error {
 		return err
 	}
 	file := filepath.Join(folder, "logs", "oc-mirror-"+l.began.Format("20060102_150405")+".log")
-	return errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o755), durable.WriteFile(file, []byte(l.text.String())))
+	return errors.Join(err, durable.MkdirAll(filepath.Dir(file), 0o755), durable.WriteFile(file, []byte(l.text.String())))
 }
 
 // print adds lines to the log, and prints them on stdout unless that is JSON.

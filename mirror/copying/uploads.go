@@ -25,10 +25,10 @@ const (
 	cancelTime = 10 * time.Second
 )
 
-// assumePushed adds the blobs of uploads that were left open to the journal: the run may have been
-// killed before it received the last response.
+// assumePushed adds the blobs of uploads of earlier runs to the journal: a run may have been killed before it received the last
+// response, or before it wrote to the journal.
 func assumePushed(r *site.RegistryDestination, p *plan.Plan, uploads *state.Uploads, journal *state.Journal) error {
-	left := uploads.Pending()
+	left := uploads.Earlier()
 	if len(left) == 0 {
 		return nil
 	}
@@ -41,7 +41,7 @@ func assumePushed(r *site.RegistryDestination, p *plan.Plan, uploads *state.Uplo
 		repositories[at.Name()] = repository
 	}
 	for _, u := range left {
-		if repository, ok := repositories[u.Repository]; ok {
+		if repository, ok := repositories[u.Repository]; ok && !journal.Has(repository, u.Blob) {
 			err = errors.Join(err, journal.Assume(repository, u.Blob))
 		}
 	}

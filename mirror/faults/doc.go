@@ -8,5 +8,9 @@
 // make test runs a cell of some faults, and make test-long one of each. make hardening runs all of them, and writes the
 // matrix to bin/faults.md.
 //
+// A crash ends a workflow at a numbered point, with a kill or a loss of power (TestCrashes; bin/crashes.md). On Linux, seccomp
+// stops the program at each system call that changes a file or sends something, so that a watcher can number it, kill the
+// program before it, and know what was synced.
+//
 // The package is only tests. Start with TestMatrix in matrix_test.go.
 package faults

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -26,6 +27,7 @@ type cell struct {
 	fault    fault
 	at       *rt.Server // that misbehaves; may be nil
 	happened bool
+	watch    func(*exec.Cmd) (wait func()) // starts the program in another way; may be nil
 }
 
 // TestMatrix runs a cell of each fault and of each workflow, or all if $GANTRY_FAULTS names the file for the matrix. With
@@ -47,7 +49,7 @@ func TestMatrix(t *testing.T) {
 		for column, name := range columns {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				s := newSite(t, program, name == "serve")
+				s := newSite(t, program, rt.Options{Auth: rt.TokenAuth, TokenLifetime: time.Hour}, name == "serve")
 				w := s.workflows()[column]
 				reference := &cell{site: s, t: t, name: "reference", workflow: w}
 				reference.undisturbed()

@@ -46,10 +46,14 @@ type site struct {
 	process                 atomic.Pointer[os.Process]
 }
 
-func newSite(t *testing.T, program string, serves bool) *site {
+func newSite(t *testing.T, program string, options rt.Options, serves bool) *site {
 	t.Helper()
-	s := &site{t: t, program: program, dir: rt.TempDir(t)}
-	options := rt.Options{Auth: rt.TokenAuth, TokenLifetime: time.Hour}
+	return newSiteIn(t, rt.TempDir(t), program, options, serves)
+}
+
+func newSiteIn(t *testing.T, dir, program string, options rt.Options, serves bool) *site {
+	t.Helper()
+	s := &site{t: t, program: program, dir: dir}
 	s.source, s.mirror = rt.Start(t, options), rt.Start(t, options)
 	s.fill()
 	s.surroundings(s.source, s.mirror)
@@ -231,13 +235,23 @@ func (c *cell) run(command string, limit int) outcome {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.Env = append(c.variables, "TMPDIR="+c.folder("temporary-"+c.name))
-	fail.On(c.t, cmd.Start())
+	wait := c.start(cmd)
 	c.process.Store(cmd.Process)
 	timer := time.AfterFunc(4*endTime, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) }) // prints the goroutines
-	_ = cmd.Wait()                                                                         // the exit status says more
+	wait()
 	timer.Stop()
 	c.process.Store(nil)
 	return outcome{cmd.ProcessState.ExitCode(), out.String()}
+}
+
+// start starts a command, and returns what waits for its end.
+func (c *cell) start(cmd *exec.Cmd) (wait func()) {
+	c.t.Helper()
+	if c.watch != nil {
+		return c.watch(cmd)
+	}
+	fail.On(c.t, cmd.Start())
+	return func() { _ = cmd.Wait() } // the exit status says more
 }
 
 // replace puts the cell's names and the site's addresses into a command or a pattern.

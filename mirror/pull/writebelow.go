@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/site"
 )
 
 // MakeRoot opens the folder that Options.To names, and creates it if it does not exist.
 func MakeRoot(dir string) (*os.Root, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := durable.MkdirAll(dir, 0o755); err != nil {
 		return nil, env.Inputf("Options.To: %w", err)
 	}
 	root, err := os.OpenRoot(dir)
@@ -32,7 +33,7 @@ func (s *FileSource) WriteBelow(ctx context.Context, f site.MirroredFile, root *
 	if folder == "" {
 		return s.writeIn(ctx, f, root, base, force)
 	}
-	err = root.MkdirAll(path.Clean(folder), 0o755)
+	err = (durable.Folder{Root: root}).MkdirAll(path.Clean(folder))
 	if err == nil {
 		var below *os.Root
 		if below, err = root.OpenRoot(path.Clean(folder)); err == nil {

@@ -219,7 +219,7 @@ func (l *ReleaseManifestList) WriteFiles(dir string) ([]string, error) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := durable.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(dir)

@@ -189,7 +189,7 @@ func (s *ReleaseSource) ReleaseImage(given string, p *payload.Payload) (string, 
 // ExtractTools writes tools to a folder and adds them to the list. Without force, a file that exists with
 // other content is an error.
 func (s *ReleaseSource) ExtractTools(ctx context.Context, p *payload.Payload, selected []tools.Tool, list *ReleaseToolList, dir string, force bool) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := durable.MkdirAll(dir, 0o755); err != nil {
 		return env.Inputf("Options.To: %w", err)
 	}
 	root, err := os.OpenRoot(dir)

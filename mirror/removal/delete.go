@@ -3,7 +3,6 @@ package removal
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -198,7 +197,7 @@ func (l *DeletionList) write(dir, id string, config []byte, removes map[string]*
 		id = "-" + id
 	}
 	l.File, l.ConfigFile = filepath.Join(dir, deletionListName+id+".yaml"), filepath.Join(dir, deletionConfigName+id+".yaml")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := durable.MkdirAll(dir, 0o755); err != nil {
 		return advice.Wrap(advice.Failure, fmt.Errorf("writing the list: %w", err), "")
 	}
 	if err := durable.WriteFile(l.File, text); err != nil {

@@ -205,7 +205,7 @@ func (w *Writer) ensureSpace() error {
 
 // lockFolder creates and locks the folders.
 func (w *Writer) lockFolder() error {
-	if err := os.MkdirAll(w.dir, 0o755); err != nil {
+	if err := durable.MkdirAll(w.dir, 0o755); err != nil {
 		return explainReadOnly(err)
 	}
 	var err error

@@ -214,6 +214,7 @@ func (w *Writer) removePartial() error {
 	if err == nil {
 		// If it cannot be removed, another run has just started in it.
 		_ = w.root.Remove(partialName)
+		err = durable.Folder{Root: w.root}.Sync(".")
 	}
 	return err
 }

@@ -187,7 +187,7 @@ func (r *rebuild) folder(i int) string {
 }
 
 func (r *rebuild) writeFolder(ctx context.Context, recovery *parity.Recovery, dir string, volumes []int) (done []RebuiltVolume, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := durable.MkdirAll(dir, 0o755); err != nil {
 		return nil, explainReadOnly(err)
 	}
 	root, err := os.OpenRoot(dir)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -100,7 +99,7 @@ func checkComponent(metas []*catalog.Meta, migrate bool) (_ []*catalog.Meta, err
 }
 
 func writeComponent(path string, f catalog.File, form folder.Form) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	return durable.Write(path, func(w io.Writer) error {

@@ -123,7 +123,7 @@ func (o *Origin) webFile(ctx context.Context, address string, desc ocispec.Descr
 // means that another run begins again.
 func (d *download) open() bool {
 	dir := d.o.downloads.Dir
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := durable.MkdirAll(dir, 0o755); err != nil {
 		return false
 	}
 	var err error

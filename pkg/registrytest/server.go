@@ -94,6 +94,7 @@ type Server struct {
 	// namespace is the prefix of the server's repositories in the storage of a shared
 	// process; "" for a process of its own.
 	namespace string
+	turning   *turning // to the namespace; nil for a process of its own
 }
 
 // New serves a registry made by Memory. It starts at once and needs no program.
@@ -156,7 +157,8 @@ func Start(t testing.TB, o Options) *Server {
 				t.Errorf("registrytest: %v", err)
 			}
 		})
-		s.begin(ca, s.process.proxy(s.namespace))
+		s.turning = &turning{next: s.process.proxy(s.namespace)}
+		s.begin(ca, s.turning)
 		s.writeCertDir(ca, s.Host)
 		return s
 	}

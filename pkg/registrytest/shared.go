@@ -57,8 +57,7 @@ func (s *sharedProcess) acquire(ctx context.Context, program, content string) (p
 		}
 	}
 	s.users++
-	s.last++
-	namespace = fmt.Sprintf("namespace%06d", s.last) // all have the same length, so that names sort by namespace
+	namespace = s.next()
 	if content == "" {
 		return s.process, namespace, nil
 	}
@@ -67,6 +66,12 @@ func (s *sharedProcess) acquire(ctx context.Context, program, content string) (p
 	}
 	s.blobs[content] = true
 	return s.process, namespace, nil
+}
+
+// next returns the name of a new namespace; s.mu is held.
+func (s *sharedProcess) next() string {
+	s.last++
+	return fmt.Sprintf("namespace%06d", s.last) // all have the same length, so that names sort by namespace
 }
 
 func (s *sharedProcess) start(ctx context.Context, program string) error {

@@ -185,7 +185,7 @@ func (c *checksums) write() error {
 // keep replaces a state file by the text that fill writes, in a folder that it makes, and lists its checksum.
 func (w *Workspace) keep(name string, fill func(io.Writer) error) error {
 	w.noteDamage(name)
-	err := w.disk.Root.MkdirAll(path.Dir(name), 0o755)
+	err := w.disk.MkdirAll(path.Dir(name))
 	var d *durable.Draft
 	if err == nil {
 		d, err = w.disk.Draft(path.Dir(name))

@@ -231,7 +231,7 @@ func (w *Workspace) SaveFolder(folder, mirror string, files []resources.File) (d
 		return "", nil, nil
 	}
 	dir = at.dir
-	if err := root.MkdirAll(dir, 0o755); err != nil {
+	if err := w.disk.MkdirAll(dir); err != nil {
 		return "", nil, fmt.Errorf("making %s: %w", dir, err)
 	}
 	names := resources.FileNames(files)
@@ -249,7 +249,7 @@ func (w *Workspace) SaveFolder(folder, mirror string, files []resources.File) (d
 	}
 	for _, f := range files {
 		name := dir + "/" + f.Name
-		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		if err := w.disk.MkdirAll(path.Dir(name)); err != nil {
 			return "", nil, fmt.Errorf("making the folder of %s: %w", name, err)
 		}
 		if err := w.replace(name, f.Text); err != nil {

@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -57,7 +58,7 @@ func (w *Workspace) FilesDir() string { return filepath.Join(w.dir, w.filePrefix
 // SaveFile writes a file that users read, for example "logs/errors.txt", and returns its path.
 func (w *Workspace) SaveFile(name string, text []byte) (string, error) {
 	name = w.filePrefix() + name
-	if err := w.disk.Root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+	if err := w.disk.MkdirAll(path.Dir(filepath.ToSlash(name))); err != nil {
 		return "", err
 	}
 	return filepath.Join(w.dir, name), w.disk.WriteFile(name, text)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/opencontainers/go-digest"
@@ -42,7 +41,7 @@ func LastWorkspace(dir, destination string) string {
 // SaveLastWorkspace saves that a workspace was used for a destination.
 func SaveLastWorkspace(dir, destination, workspace string) error {
 	file := lastWorkspaceFile(dir, destination)
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("saving which workspace was used: %w", err)
 	}
 	text, err := json.Marshal(lastWorkspace{destination, workspace})

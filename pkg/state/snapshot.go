@@ -56,7 +56,7 @@ func (s Snapshots) KeepSnapshot(root digest.Digest, write func(io.Writer) error)
 	if err := root.Validate(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(s.cache, s.dir), 0o755); err != nil {
+	if err := durable.MkdirAll(filepath.Join(s.cache, s.dir), 0o755); err != nil {
 		return err
 	}
 	dir, err := os.OpenRoot(s.cache)

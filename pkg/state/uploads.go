@@ -22,6 +22,7 @@ type Uploads struct {
 
 	mu   sync.Mutex
 	open map[string]Upload // by location
+	past []Upload          // that earlier runs ended
 	lost map[string]int    // requests without a response, by repository and blob: "host/a sha256:…"
 	out  *os.File
 }
@@ -48,6 +49,9 @@ func (w *Workspace) Uploads(mirror string) (*Uploads, error) {
 		case len(field) == 3 && field[0] == "refused":
 			u.answered(field[1] + " " + field[2])
 		case len(field) == 2 && field[0] == "ended":
+			if ended, ok := u.open[field[1]]; ok {
+				u.past = append(u.past, ended)
+			}
 			delete(u.open, field[1])
 		}
 	})
@@ -61,6 +65,10 @@ func (u *Uploads) Pending() []Upload {
 	defer u.mu.Unlock()
 	return slices.SortedFunc(maps.Values(u.open), func(a, b Upload) int { return strings.Compare(a.Location, b.Location) })
 }
+
+// Earlier returns the sessions of earlier runs that did not finish, open or not. Their blobs may be in the mirror: a run can be
+// killed after a session ended and before the journal has the blob.
+func (u *Uploads) Earlier() []Upload { return append(u.Pending(), u.past...) }
 
 // Lost returns the number of sessions that may be open at an unknown location, and their
 // repositories, sorted.

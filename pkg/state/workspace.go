@@ -67,7 +67,7 @@ type Workspace struct {
 // uses the workspace, the error is a *lockfile.LockedError.
 func Open(dir string) (*Workspace, error) {
 	for _, d := range []string{dir, filepath.Join(dir, "plans"), filepath.Join(dir, "mirrors"), filepath.Join(dir, "journal")} {
-		if err := os.MkdirAll(d, 0o755); err != nil {
+		if err := durable.MkdirAll(d, 0o755); err != nil {
 			return nil, fmt.Errorf("making workspace %s: %w", dir, err)
 		}
 	}

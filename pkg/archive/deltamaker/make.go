@@ -30,6 +30,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/delta"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/file/space"
 	"github.com/gantry-mirror/gantry/pkg/image"
@@ -113,7 +114,7 @@ func (a *Amount) add(size int64) {
 func Make(ctx context.Context, changes []Change, source image.Reader, o Options) (*Result, error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Time = cmp.Or(o.Time, DefaultTime)
-	if err := os.MkdirAll(o.Cache, 0o755); err != nil {
+	if err := durable.MkdirAll(o.Cache, 0o755); err != nil {
 		return nil, fmt.Errorf("keeping deltas: %w", err)
 	}
 	m := &maker{Options: o, source: source, result: &Result{Whole: map[Reason]Amount{}, kept: map[digest.Digest]*os.File{}}, similar: similarLayers{dir: o.Cache, lookup: o.Lookup}, free: space.Free}

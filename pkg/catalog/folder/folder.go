@@ -49,7 +49,7 @@ func Write(ctx context.Context, dir string, c *catalog.Catalog, form Form) (err 
 	if err := Check(dir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return fmt.Errorf("writing the catalog: %w", err)
 	}
 	draft, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".new-")
@@ -74,25 +74,18 @@ func Write(ctx context.Context, dir string, c *catalog.Catalog, form Form) (err 
 	return nil
 }
 
-func writeFile(dir string, f catalog.File, form Form) (err error) {
+func writeFile(dir string, f catalog.File, form Form) error {
 	name := filepath.Join(dir, filepath.FromSlash(strings.TrimSuffix(f.Path, path.Ext(f.Path))+"."+string(form)))
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	if form == JSON {
-		_, err = f.WriteTo(out)
-	} else {
-		err = writeYAML(out, f)
-	}
-	if err != nil {
-		return err
-	}
-	return out.Sync()
+	return durable.Write(name, func(out io.Writer) error {
+		if form == JSON {
+			_, err := f.WriteTo(out)
+			return err
+		}
+		return writeYAML(out, f)
+	})
 }
 
 func writeYAML(w io.Writer, f catalog.File) error {

@@ -23,7 +23,7 @@ func (i *Install) WriteFiles(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := durable.MkdirAll(dir, 0o755); err != nil {
 		return nil, advice.Wrap(advice.Input, err, "")
 	}
 	root, err := os.OpenRoot(dir)

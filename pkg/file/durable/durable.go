@@ -19,7 +19,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -61,14 +60,10 @@ func (f Folder) Sync(dir string) error {
 		return nil
 	}
 	d, err := f.Root.Open(dir)
+	if err == nil {
+		err = syncFolder(d)
+	}
 	if err != nil {
-		return fmt.Errorf("syncing %s: %w", f.path(dir), err)
-	}
-	err = d.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
-		err = nil
-	}
-	if err = errors.Join(err, d.Close()); err != nil {
 		return fmt.Errorf("syncing %s: %w", f.path(dir), err)
 	}
 	return nil

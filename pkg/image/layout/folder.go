@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 )
@@ -32,10 +31,7 @@ func (l *Layout) folder(a digest.Algorithm) (durable.Folder, error) {
 func (l *Layout) createFolder(a digest.Algorithm) (durable.Folder, error) {
 	l.folders.mu.Lock()
 	defer l.folders.mu.Unlock()
-	if err := l.root.MkdirAll(blobDir(a), 0o755); err != nil {
-		return durable.Folder{}, err
-	}
-	if err := l.disk.Sync(ocispec.ImageBlobsDir); err != nil {
+	if err := l.disk.MkdirAll(blobDir(a)); err != nil {
 		return durable.Folder{}, err
 	}
 	return l.openFolder(a)

@@ -95,7 +95,7 @@ func (l *Layout) sweep(before time.Time) error {
 }
 
 func create(dir string, opts Options, before time.Time) (*Layout, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := durable.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(dir)
@@ -205,7 +205,7 @@ func (l *Layout) trackIfEmpty() error {
 // file is written last.
 func (l *Layout) writeMarkers() error {
 	disk := durable.Folder{Root: l.root}
-	if err := l.root.MkdirAll(blobDir(digest.SHA256), 0o755); err != nil {
+	if err := disk.MkdirAll(blobDir(digest.SHA256)); err != nil {
 		return err
 	}
 	if _, err := l.root.Lstat(ocispec.ImageIndexFile); errors.Is(err, fs.ErrNotExist) {

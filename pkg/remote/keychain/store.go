@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -104,7 +103,7 @@ func edit(path, key string, change func(map[string]json.RawMessage) bool) error 
 	if err != nil {
 		return wrap(err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return wrap(pathless(err))
 	}
 	if err := durable.WritePrivate(path, text); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 	"github.com/gantry-mirror/gantry/pkg/env"
+	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan/build"
@@ -46,7 +47,7 @@ func OpenSources(e *env.Env, workspaceFolder string) (*Sources, error) {
 	r := &Sources{warn: func(text string) { e.Warnf("%s", text) }}
 	dir := CacheDir(e, strings.TrimPrefix(workspaceFolder, env.ArchiveScheme))
 	if e.CacheDir != "" {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		if err := durable.MkdirAll(dir, 0o755); err != nil {
 			return nil, adviseCache(e, fmt.Errorf("making the cache: %w", err))
 		}
 	}
