@@ -31,7 +31,7 @@ func (s *Server) Save() Saved {
 	s.t.Helper()
 	s.turning.mu.Lock()
 	defer s.turning.mu.Unlock()
-	to, err := shared.copyNamespace(s.namespace)
+	to, err := s.shared.copyNamespace(s.namespace)
 	fail.On(s.t, err)
 	return Saved(to)
 }
@@ -42,7 +42,7 @@ func (s *Server) Restore(saved Saved) {
 	s.t.Helper()
 	s.turning.mu.Lock()
 	defer s.turning.mu.Unlock()
-	to, err := shared.copyNamespace(string(saved))
+	to, err := s.shared.copyNamespace(string(saved))
 	fail.On(s.t, errors.Join(err, os.RemoveAll(filepath.Join(s.process.storage(), "repositories", s.namespace))))
 	s.namespace, s.turning.next = to, s.process.proxy(to)
 }

@@ -94,7 +94,8 @@ type Server struct {
 	// namespace is the prefix of the server's repositories in the storage of a shared
 	// process; "" for a process of its own.
 	namespace string
-	turning   *turning // to the namespace; nil for a process of its own
+	turning   *turning       // to the namespace; nil for a process of its own
+	shared    *sharedProcess // nil for a process of its own
 }
 
 // New serves a registry made by Memory. It starts at once and needs no program.
@@ -148,12 +149,12 @@ func Start(t testing.TB, o Options) *Server {
 		s.lacks = r.Name
 	}
 	if o.Auth == NoAuth && !o.Sparse && (!o.Alone || !r.Files) {
-		shared := sharedBy(r)
-		if s.process, s.namespace, err = shared.acquire(t.Context(), program, o.Storage); err != nil {
+		s.shared = sharedBy(r)
+		if s.process, s.namespace, err = s.shared.acquire(t.Context(), program, o.Storage); err != nil {
 			t.Fatalf("registrytest: %v", err)
 		}
 		t.Cleanup(func() {
-			if err := shared.release(); err != nil {
+			if err := s.shared.release(); err != nil {
 				t.Errorf("registrytest: %v", err)
 			}
 		})
