@@ -200,10 +200,11 @@ func (w *watcher) answer(listener int, c *call) *reply {
 		return proceed
 	}
 	err := a.do()
-	if err == errAnswered {
+	if errors.Is(err, errAnswered) {
 		return nil
 	}
-	errno, _ := err.(syscall.Errno)
+	var errno syscall.Errno
+	_ = errors.As(err, &errno) // 0 without an error
 	return &reply{errno: -int32(errno)}
 }
 

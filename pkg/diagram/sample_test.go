@@ -50,10 +50,6 @@ func sample() diagram.Drawing {
 	}
 }
 
-// dressed returns a drawing in which every text is the given one, or ends with it if it must be
-// distinguishable.
-func dressed(text string) diagram.Drawing { return dressedIn(sample(), text) }
-
 // few is a drawing of two nodes.
 func few() diagram.Drawing {
 	d := sample()
