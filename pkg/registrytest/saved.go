@@ -63,5 +63,5 @@ func (s *sharedProcess) copyNamespace(from string) (to string, err error) {
 // Settle waits until no request is being answered: a client that was killed may have left some.
 func (s *Server) Settle() {
 	s.turning.mu.Lock()
-	s.turning.mu.Unlock() //nolint:staticcheck // no request is being answered now
+	defer s.turning.mu.Unlock() //nolint:gocritic // nothing else waits
 }

@@ -27,7 +27,7 @@ func MkdirAll(dir string, mode fs.FileMode) error {
 		}
 		return err
 	}
-	d, err := os.Open(parent) //nolint:forbidigo // a folder, to sync it
+	d, err := os.Open(parent)             //nolint:forbidigo // a folder, to sync it
 	if errors.Is(err, fs.ErrPermission) { // it can be written, and not read
 		return nil
 	}
