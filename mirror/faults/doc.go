@@ -1,4 +1,4 @@
-// Package faults tests the program with faults: 27 of them, in 8 workflows, and after each six invariants.
+// Package faults tests the program with faults: 29 of them, in 8 workflows, and after each six invariants.
 //
 // The main types are in its tests: a fault is a line of a table, what a registry, a disk or the machine does wrong; a
 // workflow is another one, the commands that people run one after another; a cell is a fault in a workflow. Each cell runs the
