@@ -44,7 +44,7 @@ func flipsOf(t *testing.T, few, more, all int) int {
 // TestArchives flips bits of archives of every kind and reads them in every way.
 func TestArchives(t *testing.T) {
 	t.Parallel()
-	total := flipsOf(t, 20, 120, 500)
+	total := flipsOf(t, 15, 60, 500)
 	s := newSource(t)
 	var cells [][2]int
 	for k, kind := range kinds() {

@@ -29,7 +29,7 @@ import (
 // and removes images and is followed by a prune. Every second time, it was interrupted before.
 func TestState(t *testing.T) {
 	t.Parallel()
-	total := flipsOf(t, 2, 40, 200)
+	total := flipsOf(t, 2, 16, 200)
 	for _, inMirror := range []bool{false, true} {
 		name := map[bool]string{false: "workspace", true: "records"}[inMirror]
 		t.Run(name, func(t *testing.T) {

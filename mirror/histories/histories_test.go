@@ -12,7 +12,7 @@ import (
 )
 
 // How many histories make test and make test-long make. make hardening makes more.
-const shortHistories, histories = 6, 20
+const shortHistories, histories = 3, 20
 
 // shortSteps is how many steps a history has at most in make test.
 const shortSteps = 12
