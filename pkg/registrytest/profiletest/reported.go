@@ -85,7 +85,7 @@ func ecrTraits() []Trait {
 			}
 			return nil
 		})},
-		{"an immutable tag: TAG_INVALID", "https://github.com/osscontainertools/kaniko/pull/204", locked(func(r *repository, tag string) refusal {
+		{"an immutable tag: TAG_INVALID (the report has no status; here 400)", "https://github.com/osscontainertools/kaniko/pull/204", locked(func(r *repository, tag string) refusal {
 			return refusal{status: http.StatusBadRequest, code: "TAG_INVALID", message: "The image tag '" + tag + "' already exists in the '" + r.name + "' repository and cannot be overwritten because the tag is immutable."}
 		})},
 		{"deleting a manifest that an index lists is refused (the report has no status; here 403)", "https://github.com/oras-project/oras/issues/1228", deletes(func(r *repository, d digest.Digest, _ string, _ bool) *refusal {
