@@ -105,7 +105,12 @@ func TestImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	buildProgram(t, dir)
-	_, img := makeImage(t, programs, "-version", "v1.2.3", "-revision", "abc")
+	licenses := filepath.Join(t.TempDir(), "LICENSE")
+	if err := os.WriteFile(licenses, []byte("permission is granted"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-version", "v1.2.3", "-revision", "abc", "-licenses", licenses}
+	_, img := makeImage(t, programs, args...)
 	first, err := img.Digest()
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +121,7 @@ func TestImage(t *testing.T) {
 		if err := os.Chtimes(filepath.Join(dir, "gantry"), later, later); err != nil {
 			t.Fatal(err)
 		}
-		_, again := makeImage(t, programs, "-version", "v1.2.3", "-revision", "abc")
+		_, again := makeImage(t, programs, args...)
 		if second, err := again.Digest(); err != nil || second != first {
 			t.Errorf("the second image is %s, the first was %s (%v)", second, first, err)
 		}
@@ -144,6 +149,9 @@ func TestImage(t *testing.T) {
 		}
 		root := t.TempDir()
 		extract(t, img, root)
+		if text, err := os.ReadFile(filepath.Join(root, "licenses/LICENSE")); err != nil || string(text) != "permission is granted" {
+			t.Errorf("the license is %q: %v", text, err)
+		}
 		file, err := img.ConfigFile()
 		if err != nil {
 			t.Fatal(err)
@@ -213,6 +221,7 @@ func TestRefused(t *testing.T) {
 		{name: "no program", want: "reading a program", args: []string{"-zoneinfo", zones}},
 		{name: "a dynamic program", program: dynamic, want: "needs a dynamic linker", args: []string{"-zoneinfo", zones}},
 		{name: "a script", program: []byte("#!/bin/sh\n"), want: "not a program for Linux", args: []string{"-zoneinfo", zones}},
+		{name: "no license", want: "reading a license", args: []string{"-zoneinfo", zones, "-licenses", "absent"}},
 		{name: "no time zones", program: []byte("x"), want: "reading the time zones"},
 		{name: "another system", want: "not linux/ARCHITECTURE", args: []string{"-zoneinfo", zones, "-platforms", "darwin/arm64"}},
 	} {

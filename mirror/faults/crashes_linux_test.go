@@ -70,7 +70,7 @@ type crashReport struct {
 
 func newCrashReport(t *testing.T) *crashReport {
 	t.Helper()
-	r := &crashReport{program: build(t), file: os.Getenv("GANTRY_CRASHES"), kills: 4, losses: 4, rows: make([]string, len(crashWorkflows))}
+	r := &crashReport{program: mirrortest.Program(t), file: os.Getenv("GANTRY_CRASHES"), kills: 4, losses: 4, rows: make([]string, len(crashWorkflows))}
 	number := func(variable string, otherwise uint64) uint64 {
 		n, err := strconv.ParseUint(cmp.Or(os.Getenv(variable), fmt.Sprint(otherwise)), 10, 64)
 		fail.On(t, err)

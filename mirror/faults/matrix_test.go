@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -38,7 +37,7 @@ func TestMatrix(t *testing.T) {
 	if mirrortest.Short(t) {
 		every = 3
 	}
-	program := build(t)
+	program := mirrortest.Program(t)
 	var mu sync.Mutex
 	results := map[string]string{} // by fault and workflow
 	var columns []string
@@ -84,19 +83,6 @@ func sample(row, column int) bool {
 		}
 	}
 	return false
-}
-
-// build builds the program, without the race detector.
-func build(t *testing.T) string {
-	t.Helper()
-	to := filepath.Join(t.TempDir(), "gantry")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", to, "../../cmd/gantry")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return to
 }
 
 // undisturbed runs the workflow without a fault.

@@ -25,7 +25,7 @@ import (
 type kind struct {
 	name   string
 	change func(s *source, o *mirroring.Options)
-	// months is how many archives there are, each of which builds on the one before.
+	// months is how many archives there are; each builds on the one before.
 	months                            int
 	layout, parity, encrypted, signed bool
 	short                             bool // make test has it
@@ -77,7 +77,7 @@ type source struct {
 	key        *sshsig.Key
 	policy     *sshsig.Policy
 	configs    []string // of two months
-	changing   []string // of two months, the second of which has less, too
+	changing   []string // of two months; the second also has less
 }
 
 // newSource pushes the images. An app changes a little from month to month.

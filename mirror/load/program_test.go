@@ -11,18 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
 // full is the file of the report, if the tests run in full.
 func full() string { return os.Getenv("GANTRY_LOAD") }
-
-var built struct {
-	sync.Once
-	path string
-	err  error
-}
 
 // A program is the built program, with a folder for its files.
 type program struct {
@@ -33,29 +28,7 @@ type program struct {
 
 func newProgram(t *testing.T) *program {
 	t.Helper()
-	built.Do(func() {
-		dir, err := os.MkdirTemp("", "gantry-load") //nolint:usetesting // all tests use it
-		if err != nil {
-			built.err = err
-			return
-		}
-		built.path = filepath.Join(dir, "gantry")
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", built.path, "../../cmd/gantry")
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			built.err = fmt.Errorf("building the program: %w: %s", err, out)
-		}
-	})
-	fail.On(t, built.err)
-	return &program{t, built.path, rt.TempDir(t)}
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if built.path != "" {
-		_ = os.RemoveAll(filepath.Dir(built.path)) // a temporary folder
-	}
-	os.Exit(code)
+	return &program{t, mirrortest.Program(t), rt.TempDir(t)}
 }
 
 func (p *program) file(name string) string { return filepath.Join(p.dir, name) }

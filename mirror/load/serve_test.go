@@ -31,7 +31,7 @@ const (
 	clients        = 200
 )
 
-// TestServe pulls from gantry archive serve with many clients, some of which break off. Its memory, descriptors and threads
+// TestServe pulls from gantry archive serve with many clients. Some break off. Its memory, descriptors and threads
 // do not grow, and no goroutine is left once the clients are gone.
 func TestServe(t *testing.T) {
 	t.Parallel()

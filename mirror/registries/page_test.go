@@ -24,7 +24,7 @@ func TestPage(t *testing.T) {
 # Registries that were tried
 
 ` + "`make hardening`" + ` mirrors to each of these registries in ten steps, and a client that shares no code with Gantry reads what is there after each. A
-real registry runs on loopback. A profile is a registry in memory with the traits [below](#traits-of-profiles), each of which has a source; what no source says is as
+real registry runs on loopback. A profile is a registry in memory with the traits [below](#traits-of-profiles), each with a source; what no source says is as
 the distribution specification 1.1 has it. The tests of copying, deleting, verifying and uploading also run with each real registry.
 
 | registry | tried as |

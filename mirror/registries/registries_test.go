@@ -3,8 +3,6 @@ package registries
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -37,7 +35,7 @@ type result struct {
 func TestRegistries(t *testing.T) {
 	t.Parallel()
 	all := os.Getenv("GANTRY_REGISTRIES") != ""
-	program := build(t)
+	program := mirrortest.Program(t)
 	var mu sync.Mutex
 	results := map[string]string{} // by registry and step
 	t.Run("registries", func(t *testing.T) {
@@ -59,19 +57,6 @@ func TestRegistries(t *testing.T) {
 		}
 	})
 	report(t, results)
-}
-
-// build builds the program.
-func build(t *testing.T) string {
-	t.Helper()
-	to := filepath.Join(t.TempDir(), "gantry")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", to, "../../cmd/gantry")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return to
 }
 
 // start starts the registry.

@@ -2,7 +2,7 @@
 // others.
 //
 // The Server is one registry in memory. By itself it follows the distribution specification 1.1 to the letter. A Profile
-// is data: a list of Traits, each of which is one difference with the place that documents it, the source of the registry
+// is data: a list of Traits: each is one difference with the place that documents it, the source of the registry
 // if that is public, else its documentation or a report of what it sent. What no source says is left as specified.
 //
 //	Profile -> Traits -> rules of a Server -> registrytest.Serve, with its log, faults and TLS

@@ -93,8 +93,11 @@ func (n *Export) PlanDeltas(p *plan.Plan) (*PlannedDeltas, error) {
 			d.Seconds = int64(n.opts.Deltas.Compact.MostTime(largest, considered.Bytes).Seconds())
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
 	d.Blobs, d.Bytes = considered.Blobs, considered.Bytes
-	return d, err
+	return d, nil
 }
 
 // beginDeltas returns whether deltas are made, and what the site reproduces. The result is nil if the archive has none.
