@@ -135,9 +135,7 @@ func openComplete(ctx context.Context, dir string, c Content, opts Options) (*Wr
 	for i := range w.slots {
 		w.slots[i].done = true
 	}
-	if err := w.removeLeftovers(root, l); err != nil {
-		opts.Log.Warn("cannot remove what an earlier run left in the folder", "dir", dir, "error", err)
-	}
+	w.removeLeftovers(root, l, id.sequence)
 	return w, w.sign(ctx, durable.Folder{Root: root}, e.digest)
 }
 

@@ -180,21 +180,21 @@ func (w *Writer) renameFiles() error {
 	}
 	w.complete = true
 	if w.opts.Replace {
-		if err := w.removeOlder(); err != nil {
+		if err := w.removeOlder(w.set.Sequence); err != nil {
 			return fmt.Errorf("the archive is complete, but removing older ones failed: %w", err)
 		}
 	}
 	return w.removePartial()
 }
 
-// removeOlder removes the older sets.
-func (w *Writer) removeOlder() error {
+// removeOlder removes the sets before a sequence.
+func (w *Writer) removeOlder(than int) error {
 	l, err := list(w.root)
 	if err != nil {
 		return err
 	}
 	for sequence, names := range l.files {
-		if sequence < w.set.Sequence {
+		if sequence < than {
 			volumes := l.volumesOf(w.root, sequence)
 			if err := remove(w.root, names); err != nil {
 				return err

@@ -21,16 +21,21 @@ func TestTidiesBehindACompleteArchive(t *testing.T) {
 		"all":       {lockName, journalName, asideName + "/" + journalName, asideName + "/" + volumeName(1, 1)},
 		"last file": {lockName},
 		"empty":     nil,
+		"tidied":    {lockName, journalName},
 	} {
 		dir := t.TempDir()
 		s.write(t, dir, Options{})
 		want := folder(t, dir)
 		leave(t, dir, inside...)
-		w := begin(t, dir, s, Options{})
-		if !w.Complete() {
-			t.Errorf("%s: the archive is complete, and another is started", name)
+		if name == "tidied" {
+			fail.On(t, Tidy(dir, 1, nil))
+		} else {
+			w := begin(t, dir, s, Options{})
+			if !w.Complete() {
+				t.Errorf("%s: the archive is complete, and another is started", name)
+			}
+			fail.On(t, w.Close())
 		}
-		fail.On(t, w.Close())
 		if diff := cmp.Diff(want, folder(t, dir)); diff != "" {
 			t.Errorf("%s: %.500s", name, diff)
 		}

@@ -1,7 +1,7 @@
 package mirror
 
 import (
-	"slices"
+	"bytes"
 	"sync"
 
 	"github.com/opencontainers/go-digest"
@@ -28,7 +28,7 @@ func (r *readManifests) add(d digest.Digest, raw []byte) {
 	if r.raw == nil {
 		r.raw = map[digest.Digest][]byte{}
 	}
-	r.raw[d] = slices.Clip(raw)
+	r.raw[d] = bytes.Clone(raw) // it may be a small part of a buffer
 	r.size += len(raw)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -247,6 +248,9 @@ func (d *decoder) image(img *Image) error {
 	one(d, &img.PredicateType)
 	d.because(img.Reasons)
 	img.Tags, img.Reasons = fit(img.Tags), fit(img.Reasons)
+	if n := len(d.p.Images); n > 1 && slices.Equal(d.p.Images[n-2].Reasons, img.Reasons) {
+		img.Reasons = d.p.Images[n-2].Reasons
+	}
 	return img.check()
 }
 

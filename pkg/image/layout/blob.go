@@ -44,10 +44,8 @@ func (l *Layout) Size(d digest.Digest) (int64, bool) {
 	if CheckDigest(d) != nil {
 		return 0, false
 	}
-	if l.written != nil {
-		if _, ok := l.written.Load(d); !ok {
-			return 0, false
-		}
+	if l.written != nil && !l.written.has(d) {
+		return 0, false
 	}
 	folder, err := l.folder(d.Algorithm())
 	if err != nil {

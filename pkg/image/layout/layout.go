@@ -39,7 +39,26 @@ type Layout struct {
 	folders folders
 	// written has the blobs that were written, by digest, if this process created the layout as an empty cache: what
 	// it does not have is not looked for on the disk. Nil for other layouts.
-	written *sync.Map
+	written *digestSet
+}
+
+// A digestSet is a set of digests for several goroutines.
+type digestSet struct {
+	mu  sync.Mutex
+	all map[digest.Digest]struct{}
+}
+
+func (s *digestSet) add(d digest.Digest) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all[d] = struct{}{}
+}
+
+func (s *digestSet) has(d digest.Digest) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.all[d]
+	return ok
 }
 
 // Options configure how a layout is written.
@@ -197,7 +216,7 @@ func (l *Layout) trackIfEmpty() error {
 			return nil
 		}
 	}
-	l.written = &sync.Map{}
+	l.written = &digestSet{all: map[digest.Digest]struct{}{}}
 	return nil
 }
 

@@ -114,7 +114,7 @@ func (l *Layout) end(ctx context.Context, d *durable.Draft, of digest.Digest, er
 		return err
 	}
 	if l.written != nil {
-		l.written.Store(of, true)
+		l.written.add(of)
 	}
 	return nil
 }

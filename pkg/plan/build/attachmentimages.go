@@ -58,7 +58,6 @@ func attach(ctx context.Context, graph *manifestGraph, images []plan.Image, cata
 		return attachedImages{}, err
 	}
 	w := &attacher{finder: f, blocked: cfg.BlockedImages, taken: map[string]digest.Digest{}, missing: map[string]bool{}, attachedImages: a}
-	w.images = slices.Clone(images)
 	for i := range images {
 		for _, name := range images[i].Names() {
 			w.taken[name] = images[i].Digest
@@ -80,7 +79,7 @@ func attach(ctx context.Context, graph *manifestGraph, images []plan.Image, cata
 	w.notes = append(w.notes, rewritten.notes(opts.Format)...)
 	w.notes = append(w.notes, w.notesOnRefused()...)
 	w.addFailures()
-	w.images = merge(w.images)
+	w.images = merge(append(images, w.images...))
 	return w.attachedImages, plan.CheckTags(w.images)
 }
 

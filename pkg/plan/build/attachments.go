@@ -279,8 +279,7 @@ func (f *attachmentFinder) read(ctx context.Context, s *sourceSubject, a *attach
 		defer f.mu.Unlock()
 		f.notes = append(f.notes, fmt.Sprintf(format, args...))
 	}
-	m, err := f.manifest(ctx, a)
-	desc, raw := m.desc, m.raw
+	desc, raw, err := f.manifest(ctx, a)
 	listed := a.tag == ""
 	if !listed && s.repository.tags != nil {
 		_, listed = s.repository.tags.find(s.digest)

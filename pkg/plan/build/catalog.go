@@ -265,7 +265,7 @@ func (c catalogImages) converted(images []resolvedImage) {
 // request requests the catalog's own image by its digest.
 func (r *selectedCatalog) request(c plan.Catalog) *imageRequest {
 	return &imageRequest{
-		source: r.op.Catalog, ref: r.ref, kind: plan.CatalogImage, repo: r.op.TargetCatalog, tag: r.op.TargetTag, all: true,
+		source: r.op.Catalog, kind: plan.CatalogImage, repo: r.op.TargetCatalog, tag: r.op.TargetTag, all: true,
 		reasons: []plan.Reason{{Catalog: c.Name(), List: "operators"}}, catalog: c.Name(), digest: c.Digest,
 	}
 }

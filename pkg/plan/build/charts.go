@@ -146,9 +146,6 @@ func (r *chartReader) read(ctx context.Context, w wantedChart) (readChart, error
 		source: out.chart.Source, digest: root.Digest, kind: plan.ChartImage, all: true, position: w.entry.Pos,
 		reasons: []plan.Reason{{Chart: out.chart.String()}},
 	}
-	if !out.chart.Built {
-		out.request.ref, _ = reference.Parse(out.chart.Source) // it was read from there
-	}
 	if c.IsLibrary() {
 		out.response = &render.Response{}
 		return out, nil

@@ -2,7 +2,6 @@ package build
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -20,13 +19,14 @@ type planContent struct {
 	notes     []string
 }
 
-// content returns the manifests and blobs of images, and the images with their sizes.
+// content returns the manifests and blobs of images, and the images, to which it adds their sizes.
 func (g *manifestGraph) content(images []plan.Image) (planContent, error) {
+	g.texts = map[string]string{} // hardly any follow, and for many images they take much memory
 	w := contentWriter{
 		graph: g, written: make(map[digest.Digest]bool, len(g.nodes)), manifests: make([]plan.Manifest, 0, len(g.nodes)),
 		blobs: map[digest.Digest]int64{}, foreign: map[digest.Digest]int{},
 	}
-	c := planContent{images: slices.Clone(images)}
+	c := planContent{images: images}
 	for i := range c.images {
 		img := &c.images[i]
 		sizes := map[digest.Digest]int64{}
@@ -42,9 +42,10 @@ func (g *manifestGraph) content(images []plan.Image) (planContent, error) {
 	}
 	slices.SortFunc(w.manifests, func(a, b plan.Manifest) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
 	c.manifests, c.blobs = w.manifests, make([]plan.Blob, 0, len(w.blobs))
-	for _, d := range slices.Sorted(maps.Keys(w.blobs)) {
-		c.blobs = append(c.blobs, plan.Blob{Digest: d, Size: w.blobs[d]})
+	for d, size := range w.blobs {
+		c.blobs = append(c.blobs, plan.Blob{Digest: d, Size: size})
 	}
+	slices.SortFunc(c.blobs, func(a, b plan.Blob) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
 	return c, nil
 }
 

@@ -134,7 +134,7 @@ func (r graphReader) Manifest(ctx context.Context, source string, d digest.Diges
 	node.Lock()
 	n := node.parsedManifest
 	node.Unlock()
-	if n != nil && n.raw != nil {
+	if n != nil && n.typedText != nil && n.raw != nil {
 		return ocispec.Descriptor{MediaType: n.mediaType, Digest: d, Size: n.size}, n.raw, nil
 	}
 	return r.Reader.Manifest(ctx, source, d)

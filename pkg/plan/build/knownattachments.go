@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
@@ -213,13 +214,12 @@ func (f *attachmentFinder) oneOf(t *taggedImage) string {
 
 // manifest reads the manifest of an attachment, by the digest of its tag if that is known. If the
 // source no longer has that one, its tag has moved.
-func (f *attachmentFinder) manifest(ctx context.Context, a *attachment) (m taggedManifest, err error) {
+func (f *attachmentFinder) manifest(ctx context.Context, a *attachment) (desc ocispec.Descriptor, raw []byte, err error) {
 	images := f.sources.uncached
 	if known := f.known[a.source]; known != "" && a.digest == "" {
-		if m.desc, m.raw, err = images.Manifest(ctx, a.source, known); err == nil || ctx.Err() != nil {
-			return m, err
+		if desc, raw, err = images.Manifest(ctx, a.source, known); err == nil || ctx.Err() != nil {
+			return desc, raw, err
 		}
 	}
-	m.desc, m.raw, err = images.Manifest(ctx, a.source, a.digest)
-	return m, err
+	return images.Manifest(ctx, a.source, a.digest)
 }

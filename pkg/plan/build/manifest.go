@@ -21,9 +21,12 @@ type parsedManifest struct {
 	children  []ocispec.Descriptor // of an index
 	blobs     []plan.Blob          // config and layers, duplicates removed
 	// foreign is the number of layers that stay at their vendor's URLs.
-	foreign int
-	// types are the media types of the manifest, its config and its layers, and raw is its text. The graph
-	// keeps them only for plans with a format.
+	foreign    int
+	*typedText // in the graph only for plans with a format
+}
+
+// A typedText has the media types of a manifest, its config and its layers, and its text if it has to be converted.
+type typedText struct {
 	types []string
 	raw   []byte
 }
@@ -57,7 +60,7 @@ func parseManifest(desc ocispec.Descriptor, raw []byte) (*parsedManifest, error)
 	case !manifest.Is(desc.MediaType):
 		desc.MediaType = manifest.TypeOf(raw)
 	}
-	n := &parsedManifest{mediaType: desc.MediaType, size: desc.Size, types: []string{desc.MediaType}}
+	n := &parsedManifest{mediaType: desc.MediaType, size: desc.Size, typedText: &typedText{types: []string{desc.MediaType}}}
 	switch {
 	case m.Manifests != nil && (m.Config != nil || m.Layers != nil):
 		return nil, fmt.Errorf("reading manifest %s: it is both an image and an index", desc.Digest)

@@ -271,7 +271,7 @@ func (g *manifestGraph) parse(desc ocispec.Descriptor, raw []byte) (*parsedManif
 	}
 	switch {
 	case g.format == "":
-		n.types = nil
+		n.typedText = nil
 	case manifest.IsIndex(n.mediaType) || slices.ContainsFunc(n.types, g.format.Refuses):
 		n.raw = raw
 	}

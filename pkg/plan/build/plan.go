@@ -82,10 +82,12 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err != nil {
 		return nil, err
 	}
+	listed.images = nil // here and below: what no stage needs again would take much memory
 	found, err := graph.resolveAll(ctx, slices.Concat(charts.requests, files.requests, requests.all), opts)
 	if err != nil {
 		return nil, err
 	}
+	requests.all = nil
 	if err := inputProblems(found); err != nil {
 		return nil, err
 	}
@@ -110,10 +112,13 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err != nil {
 		return nil, err
 	}
+	sources = sources.withoutTagCache()
+	graph.images = sources.Images
 	if err := graph.convertImages(ctx, builtImages, sources, opts); err != nil {
 		return nil, err
 	}
 	catalogImages.converted(builtImages)
+	smallerNotes := smaller.notes(cfg.Mirror)
 	all := slices.Concat(builtImages, smaller.images)
 	convertedNotes, lost := notesOnConverted(all, opts.Format)
 	if lost != "" {
@@ -147,15 +152,16 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 		Releases: releases.entries(), Updates: updates, UpdateGraphs: releases.graphs, GraphData: releases.graphData, Charts: charts.charts, Files: files.files,
 		TagRules: listed.rules, Images: content.images, Missing: slices.Concat(missing, bootMissing, attached.missing), Blocked: slices.Concat(requests.blocked, attached.blocked),
 		Manifests: content.manifests, Blobs: content.blobs,
-		Notes: sortedNotes(charts.notes, bootNotes, variants.notes, catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, attached.notes, targetNotes, content.notes, blockerNotes, unlistedNotes, smaller.notes(cfg.Mirror), convertedNotes),
+		Notes: sortedNotes(charts.notes, bootNotes, variants.notes, catalogs.notes, catalogImages.notes, releases.notes, listed.notes, requests.notes, attached.notes, targetNotes, content.notes, blockerNotes, unlistedNotes, smallerNotes, convertedNotes),
 	}
 	p.Totals = p.Count()
 	return p, p.Check()
 }
 
-// splitMissing separates the images that were found from those that are missing. A catalog,
+// splitMissing separates the images that were found, at the beginning of the list, from those that are missing. A catalog,
 // release or graph data image that is missing is an error.
 func splitMissing(all []resolvedImage) (available []resolvedImage, missing []plan.Missing, err error) {
+	available = all[:0]
 	for _, r := range all {
 		switch {
 		case r.err == nil:

@@ -13,7 +13,7 @@ func (h *helmCharts) notesOnPossible(requested *requestSet, blocked []imageset.B
 	known := map[string]bool{}
 	for key, w := range requested.byKey {
 		known[key.source] = true
-		known[pulled(w.ref).String()] = true
+		known[pulled(w.ref()).String()] = true
 	}
 	for _, c := range h.images {
 		for _, img := range c.possible {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -23,7 +22,8 @@ func (r platformReleases) addRequests(set *requestSet) (notes []string, err erro
 	if err := r.addSampleRequests(set); err != nil {
 		return nil, err
 	}
-	return notes, r.addGraphRequest(set)
+	r.addGraphRequest(set)
+	return notes, nil
 }
 
 func (r platformReleases) addPayloadRequests(set *requestSet, p selectedRelease) (notes []string, err error) {
@@ -77,19 +77,14 @@ func (r platformReleases) addPayloadRequests(set *requestSet, p selectedRelease)
 const kubeVirtName = "kube-virt-container"
 
 // addGraphRequest requests the image of graph data.
-func (r platformReleases) addGraphRequest(set *requestSet) error {
+func (r platformReleases) addGraphRequest(set *requestSet) {
 	if r.graphData == nil {
-		return nil
-	}
-	ref, err := reference.Parse(r.graphData.Base)
-	if err != nil {
-		return err
+		return
 	}
 	set.add(imageRequest{
-		source: r.graphData.Base, ref: ref, digest: r.graphData.Digest, kind: plan.GraphImage, repo: r.graphData.Repository, tags: []string{r.graphData.Tag},
+		source: r.graphData.Base, digest: r.graphData.Digest, kind: plan.GraphImage, repo: r.graphData.Repository, tags: []string{r.graphData.Tag},
 		reasons: []plan.Reason{{List: platformList}}, platforms: r.cfg.Platforms, position: r.cfg.Pos,
 	})
-	return nil
 }
 
 // notesOnBlockedParts returns notes on releases that are mirrored without images that blockedImages

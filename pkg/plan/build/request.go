@@ -36,9 +36,8 @@ func parseSource(source string) (reference.Reference, error) {
 // An imageRequest is one image that the configuration, a catalog or a release names, before it is
 // looked up.
 type imageRequest struct {
-	source string              // normalized reference, or oci://DIR
-	ref    reference.Reference // zero for oci:// and dir://
-	digest digest.Digest       // of the requested manifest; "" if the source decides
+	source string        // normalized reference, or oci://DIR
+	digest digest.Digest // of the requested manifest; "" if the source decides
 	kind   plan.ImageKind
 	// catalog is the name of the catalog that a CatalogImage belongs to.
 	catalog string
@@ -99,8 +98,6 @@ func (s *requestSet) add(w imageRequest) {
 	w.pins, w.named = w.pinned(), w.namedBy()
 	have := s.byKey[key]
 	if have == nil {
-		w.shareText()
-		key.source = w.source
 		s.byKey[key] = &w
 		return
 	}
@@ -117,18 +114,10 @@ func (s *requestSet) add(w imageRequest) {
 	have.named = cmp.Or(have.named, w.named)
 }
 
-// shareText makes the parts of the reference substrings of source, so that a request keeps one
-// string and none of the catalog's text.
-func (w *imageRequest) shareText() {
-	if w.ref.Path == "" {
-		return
-	}
-	if ref, err := reference.Parse(w.source); err == nil && ref == w.ref {
-		w.ref = ref
-		if w.digest == ref.Digest {
-			w.digest = ref.Digest
-		}
-	}
+// ref returns the reference of the source. It is zero for sources that are not in a registry.
+func (w *imageRequest) ref() reference.Reference {
+	ref, _ := parseSource(w.source) // zero, if it is another address
+	return ref
 }
 
 // addReference requests the image that a catalog or release names. It counts empty references. A
@@ -148,17 +137,22 @@ func (s *requestSet) addReference(text string, w imageRequest) error {
 	if ref.Identifier() == "" {
 		ref.Tag = "latest"
 	}
-	w.ref, w.source, w.digest = ref, ref.String(), ref.Digest
+	w.source = ref.String() // and none of the catalog's text
+	w.digest = digest.Digest(w.source[len(w.source)-len(ref.Digest):])
 	s.add(w)
 	return nil
 }
 
 // addImages requests the images of additionalImages.
 func (s *requestSet) addImages(images []listedImage) error {
+	var reasons []plan.Reason // most images have the same
 	for _, img := range images {
+		if reason := (plan.Reason{List: "additionalImages", Rule: img.rule}); len(reasons) == 0 || reasons[0] != reason {
+			reasons = []plan.Reason{reason}
+		}
 		w := imageRequest{
 			kind: plan.AdditionalImage, repo: img.TargetRepo, tag: img.TargetTag,
-			reasons: []plan.Reason{{List: "additionalImages", Rule: img.rule}}, platforms: img.Platforms, rewrite: img.PlatformsMode == imageset.PlatformsRewrite, position: img.Pos,
+			reasons: reasons, platforms: img.Platforms, rewrite: img.PlatformsMode == imageset.PlatformsRewrite, position: img.Pos,
 		}
 		if strings.HasPrefix(img.Name, ociScheme) {
 			w.source = img.Name
@@ -215,7 +209,7 @@ func (s *requestSet) sorted() []*imageRequest {
 func (s *requestSet) removeBlocked(patterns []imageset.Blocked) []plan.Blocked {
 	var blocked []plan.Blocked
 	for key, w := range s.byKey {
-		target := cmp.Or(w.repo, w.ref.Path)
+		target := cmp.Or(w.repo, w.ref().Path)
 		if pattern, ok := blockedBy(patterns, strings.TrimPrefix(w.source, ociScheme), target); ok {
 			slices.SortFunc(w.reasons, plan.CompareReasons)
 			blocked = append(blocked, plan.Blocked{Source: w.source, Pattern: pattern, Reasons: slices.Compact(w.reasons)})

@@ -16,18 +16,39 @@ import (
 type tagCache struct {
 	image.Reader
 
-	mu      sync.Mutex
-	lookups map[string]func() (taggedManifest, error)
-	kept    int // bytes of manifests
+	mu   sync.Mutex
+	tags map[string]*taggedLookup // by source
+	kept int                      // bytes of manifests
 }
 
 // mostTagged is how many bytes of manifests a tagCache keeps. Few are read twice: those of catalogs.
-const mostTagged = 4 << 20
+const mostTagged = 1 << 20
 
-// A taggedManifest is the manifest that a source resolves to.
-type taggedManifest struct {
-	desc ocispec.Descriptor
-	raw  []byte // nil if it is not kept
+// A taggedLookup is the manifest that a source resolves to.
+type taggedLookup struct {
+	sync.Mutex // locked while it is read
+	digest     digest.Digest
+	mediaType  string
+	size       int64
+	raw        []byte // nil if it is not kept
+	err        error
+}
+
+func (n *taggedLookup) descriptor() ocispec.Descriptor {
+	return ocispec.Descriptor{MediaType: n.mediaType, Digest: n.digest, Size: n.size}
+}
+
+// read reads the manifest if this did not happen before, and returns its text if it is known.
+func (n *taggedLookup) read(ctx context.Context, c *tagCache, source string) ([]byte, error) {
+	n.Lock()
+	defer n.Unlock()
+	if n.digest != "" || n.err != nil {
+		return n.raw, n.err
+	}
+	desc, raw, err := c.Reader.Manifest(ctx, source, "")
+	n.digest, n.mediaType, n.size, n.err = desc.Digest, desc.MediaType, desc.Size, err
+	n.raw = c.keep(raw)
+	return raw, err
 }
 
 // keep returns a manifest to be kept, nil if there is no room.
@@ -42,45 +63,25 @@ func (c *tagCache) keep(raw []byte) []byte {
 }
 
 func (c *tagCache) Manifest(ctx context.Context, source string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
-	if d != "" {
-		if n, ok := c.lookup(source, d); ok {
-			return n.desc, n.raw, nil
+	c.mu.Lock()
+	n := c.tags[source]
+	if n == nil && d == "" {
+		if c.tags == nil {
+			c.tags = map[string]*taggedLookup{}
 		}
+		n = &taggedLookup{}
+		c.tags[source] = n
+	}
+	c.mu.Unlock()
+	if n == nil {
 		return c.Reader.Manifest(ctx, source, d)
 	}
-	c.mu.Lock()
-	find := c.lookups[source]
-	var read []byte // by this call
-	if find == nil {
-		find = sync.OnceValues(func() (n taggedManifest, err error) {
-			n.desc, read, err = c.Reader.Manifest(ctx, source, "")
-			n.raw = c.keep(read)
-			return n, err
-		})
-		if c.lookups == nil {
-			c.lookups = map[string]func() (taggedManifest, error){}
-		}
-		c.lookups[source] = find
+	raw, err := n.read(ctx, c, source)
+	switch {
+	case d != "" && (err != nil || raw == nil || n.digest != d):
+		return c.Reader.Manifest(ctx, source, d)
+	case err == nil && raw == nil:
+		return c.Reader.Manifest(ctx, source, n.digest)
 	}
-	c.mu.Unlock()
-	n, err := find()
-	if err == nil && read == nil && n.raw == nil {
-		return c.Reader.Manifest(ctx, source, n.desc.Digest)
-	}
-	if read == nil {
-		read = n.raw
-	}
-	return n.desc, read, err
-}
-
-// lookup returns the manifest that the source resolves to, if it was resolved before, is d and was kept.
-func (c *tagCache) lookup(source string, d digest.Digest) (taggedManifest, bool) {
-	c.mu.Lock()
-	find := c.lookups[source]
-	c.mu.Unlock()
-	if find == nil {
-		return taggedManifest{}, false
-	}
-	n, err := find()
-	return n, err == nil && n.desc.Digest == d && n.raw != nil
+	return n.descriptor(), raw, err
 }

@@ -24,9 +24,10 @@ func repository(source string, ref reference.Reference) string {
 
 // A target is the repository and tag that an image gets in the mirror.
 type target struct {
-	resolvedImage
-	repo, tag string
-	reserved  string // the tag that was requested and that no image gets; "" if none
+	*resolvedImage
+	repo, tag  string
+	precedence int
+	reserved   string // the tag that was requested and that no image gets; "" if none
 }
 
 // isConfigured reports whether the configuration sets the repository or the tag.
@@ -34,28 +35,29 @@ func (t target) isConfigured() bool { return t.request.repo != "" || t.request.t
 
 func (t target) name() string { return t.repo + ":" + t.tag }
 
-// precedence orders the images that compete for one tag, the winner first: those with a configured
+// precedenceOf orders the images that compete for one tag, the winner first: those with a configured
 // target, then those that are pulled by the tag, then those that have the tag beside a digest, by
 // which they are pulled.
-func (t target) precedence() int {
+func (t target) precedenceOf(ref reference.Reference) int {
 	switch {
 	case t.isConfigured():
 		return 0
-	case t.request.ref.Digest == "":
+	case ref.Digest == "":
 		return 1
 	}
 	return 2
 }
 
 // targetOf returns the preferred target of an image.
-func targetOf(r resolvedImage) (target, error) {
-	w := r.request
-	t := target{resolvedImage: r, repo: cmp.Or(w.repo, repository(w.source, w.ref)), tag: w.tag}
+func targetOf(r *resolvedImage) (target, error) {
+	w, ref := r.request, r.request.ref()
+	t := target{resolvedImage: r, repo: cmp.Or(w.repo, repository(w.source, ref)), tag: w.tag}
+	t.precedence = t.precedenceOf(ref)
 	if !reference.IsPath(t.repo) {
 		return t, advice.New(advice.Input, "set targetCatalog, or targetRepo for an image", "%s: the name of its folder, %q, is not a valid repository name", w.source, t.repo)
 	}
-	t.tag = cmp.Or(t.tag, w.ref.Tag)
-	if t.tag == "" && w.ref == (reference.Reference{}) {
+	t.tag = cmp.Or(t.tag, ref.Tag)
+	if t.tag == "" && ref == (reference.Reference{}) {
 		t.tag = "latest"
 	}
 	if t.tag == "" || plan.IsReferrersTag(t.tag) {
@@ -80,7 +82,8 @@ func (t target) note() string {
 func assignTargets(all []resolvedImage) (images []plan.Image, notes []string, err error) {
 	targets := make([]target, 0, len(all))
 	images = make([]plan.Image, 0, len(all))
-	for _, r := range all {
+	for i := range all {
+		r := &all[i]
 		if len(r.request.tags) > 0 {
 			images = append(images, r.image(r.request.repo, r.request.tags))
 			continue
@@ -96,7 +99,7 @@ func assignTargets(all []resolvedImage) (images []plan.Image, notes []string, er
 	}
 	slices.SortFunc(targets, func(a, b target) int {
 		return cmp.Or(strings.Compare(a.repo, b.repo), strings.Compare(a.tag, b.tag),
-			cmp.Compare(a.precedence(), b.precedence()), strings.Compare(a.request.source, b.request.source))
+			cmp.Compare(a.precedence, b.precedence), strings.Compare(a.request.source, b.request.source))
 	})
 	var winner target // of the current tag
 	for i, t := range targets {
@@ -109,7 +112,7 @@ func assignTargets(all []resolvedImage) (images []plan.Image, notes []string, er
 		case t.isConfigured():
 			return nil, nil, advice.New(advice.Failure, "give one of them another targetRepo or targetTag", "%s and %s would both become %s",
 				winner.request.source, t.request.source, winner.name())
-		case t.request.ref.Digest != "":
+		case t.request.ref().Digest != "":
 			t.tag = plan.DigestTag(t.digest)
 			notes = append(notes, fmt.Sprintf("%s gets the tag %s, because %s is another image in the mirror", t.request.source, t.tag, winner.name()))
 		default:
@@ -123,7 +126,7 @@ func assignTargets(all []resolvedImage) (images []plan.Image, notes []string, er
 }
 
 // image returns the image of the plan.
-func (r resolvedImage) image(repository string, tags []string) plan.Image {
+func (r *resolvedImage) image(repository string, tags []string) plan.Image {
 	return plan.Image{
 		Source: r.request.source, Kind: r.request.kind, Catalog: r.request.catalog, Digest: r.digest,
 		Repository: repository, Tags: tags, Reasons: r.request.reasons,
@@ -133,10 +136,10 @@ func (r resolvedImage) image(repository string, tags []string) plan.Image {
 
 // origin is the name of the source that a repository of its own is derived from.
 func (t target) origin() string {
-	if t.request.ref == (reference.Reference{}) {
-		return t.request.source
+	if ref := t.request.ref(); ref != (reference.Reference{}) {
+		return ref.Name()
 	}
-	return t.request.ref.Name()
+	return t.request.source
 }
 
 // merge sorts the images, and joins those with equal source, target and digest: an image that is

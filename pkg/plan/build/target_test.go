@@ -16,8 +16,8 @@ import (
 )
 
 func TestConflictingTargets(t *testing.T) {
-	one := resolvedImage{request: &imageRequest{source: "h/a:v1", ref: reference.Reference{Host: "h", Path: "a", Tag: "v1"}, repo: "z"}, digest: digest.FromString("1")}
-	two := resolvedImage{request: &imageRequest{source: "h/b:v1", ref: reference.Reference{Host: "h", Path: "b", Tag: "v1"}, repo: "z"}, digest: digest.FromString("2")}
+	one := resolvedImage{request: &imageRequest{source: "h/a:v1", repo: "z"}, digest: digest.FromString("1")}
+	two := resolvedImage{request: &imageRequest{source: "h/b:v1", repo: "z"}, digest: digest.FromString("2")}
 	_, _, err := assignTargets([]resolvedImage{one, two})
 	says(t, err, "z:v1", "targetRepo")
 	two.digest = one.digest
@@ -59,7 +59,7 @@ func TestReservedTags(t *testing.T) {
 		if tc.source == "" {
 			ref.Digest = d
 		}
-		images, notes, err := assignTargets([]resolvedImage{{request: &imageRequest{source: ref.String(), ref: ref, tag: tc.configured}, digest: d}})
+		images, notes, err := assignTargets([]resolvedImage{{request: &imageRequest{source: ref.String(), tag: tc.configured}, digest: d}})
 		if err != nil || len(images) != 1 || len(images[0].Tags) != 1 || images[0].Tags[0] != plan.DigestTag(d) {
 			t.Errorf("%s: %+v, %v", tc.name, images, err)
 		}

@@ -18,10 +18,14 @@ func missYoung(ctx context.Context, found []resolvedImage, sources Sources, opts
 	}
 	return eachOf(ctx, len(found), opts.Jobs, func(ctx context.Context, i int) error {
 		w := found[i].request
-		if found[i].err != nil || w.kind != plan.AdditionalImage || w.ref.Digest != "" || w.ref.Path == "" || !w.listed() {
+		if found[i].err != nil || w.kind != plan.AdditionalImage || !w.listed() {
 			return nil //nolint:nilerr // found keeps the error
 		}
-		created, err := CreationTime(ctx, sources.Images, w.ref.Repository().WithDigest(found[i].digest).String())
+		ref := w.ref()
+		if ref.Digest != "" || ref.Path == "" {
+			return nil
+		}
+		created, err := CreationTime(ctx, sources.Images, ref.Repository().WithDigest(found[i].digest).String())
 		if err != nil {
 			found[i].err = err
 		} else if opts.tooYoung(created) {
