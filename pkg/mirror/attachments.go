@@ -94,21 +94,24 @@ func (img *image) attachTo(holders []*image, first bool) {
 			h.waiting++
 		default:
 			img.waiting++
-			h.attachments = append(h.attachments, img)
+			h.waiters().attachments = append(h.waiters().attachments, img)
 			if len(h.Tags) == 0 {
 				continue
 			}
 		}
-		img.tagsWaiting = append(img.tagsWaiting, h)
+		img.waiters().tagsWaiting = append(img.waiters().tagsWaiting, h)
 	}
 }
 
 // attachmentPushed lets the tags wait no longer for an image that was pushed, or failed.
 func (r *run) attachmentPushed(img *image) {
-	for _, h := range img.tagsWaiting {
+	if img.waits == nil {
+		return
+	}
+	for _, h := range img.waits.tagsWaiting {
 		r.dependencyDone(h, nil)
 	}
-	img.tagsWaiting = nil
+	img.waits.tagsWaiting = nil
 }
 
 // A referrerLister is a Registry that lists the referrers of manifests.

@@ -5,7 +5,7 @@ import "context"
 // publish pushes the manifests of an image, unless one of its blobs failed. An error that it
 // returns ends the run; other errors are recorded for the image.
 func (r *run) publish(ctx context.Context, img *image) error {
-	if len(img.attachments) > 0 {
+	if img.hasAttachments() {
 		return r.publishUntagged(ctx, img)
 	}
 	err := img.err // nothing else changes it now
@@ -39,9 +39,9 @@ func (r *run) publishUntagged(ctx context.Context, img *image) error {
 	if r.fatalWrite(err) {
 		return err
 	}
-	attachments := img.attachments
+	attachments := img.waits.attachments
 	img.mu.Lock()
-	img.err, img.attachments, img.untagged = err, nil, true
+	img.err, img.waits.attachments, img.untagged = err, nil, true
 	if len(img.Tags) > 0 {
 		img.waiting = len(attachments)
 	}

@@ -11,7 +11,7 @@ import (
 const maxReadManifests = 4 << 20
 
 // readManifests are manifests that this process has read and compared with their digests. Planning reads a
-// manifest, and copying needs it again: a file of the cache takes ten system calls.
+// manifest, and copying needs it again: a file of the cache takes ten system calls. Of more than fit, none are kept.
 type readManifests struct {
 	mu   sync.Mutex
 	raw  map[digest.Digest][]byte
@@ -22,14 +22,17 @@ type readManifests struct {
 func (r *readManifests) add(d digest.Digest, raw []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, known := r.raw[d]; known || r.size+len(raw) > maxReadManifests {
+	if _, known := r.raw[d]; known || r.size > maxReadManifests {
+		return
+	}
+	if r.size += len(raw); r.size > maxReadManifests {
+		r.raw = nil
 		return
 	}
 	if r.raw == nil {
 		r.raw = map[digest.Digest][]byte{}
 	}
 	r.raw[d] = bytes.Clone(raw) // it may be a small part of a buffer
-	r.size += len(raw)
 }
 
 // find returns a manifest, or nil.

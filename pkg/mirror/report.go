@@ -143,9 +143,10 @@ func (r *run) report(p *plan.Plan) *Report {
 		case img.present:
 			rep.Present++
 		case errors.Is(img.err, errWithheld):
-			slices.Sort(img.missingImages)
+			missing := img.waiters().missingImages
+			slices.Sort(missing)
 			whole, _ := img.Publishable()
-			rep.Withheld = append(rep.Withheld, Withheld{Catalog: whole.Catalog, Release: whole.Release, Missing: slices.Compact(img.missingImages)})
+			rep.Withheld = append(rep.Withheld, Withheld{Catalog: whole.Catalog, Release: whole.Release, Missing: slices.Compact(missing)})
 		case img.err != nil:
 			rep.Failed = append(rep.Failed, Failure{Source: img.Source, Repository: img.Repository, Reason: advice.Text(img.err), Err: img.err})
 		case img.finished:

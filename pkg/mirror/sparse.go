@@ -79,7 +79,7 @@ func (r *run) probeSparse(ctx context.Context) error {
 		r.shared[m] = true // so that the image's own push finds that they are pushed
 	}
 	put := r.putManifests
-	if len(smallest.attachments) > 0 {
+	if smallest.hasAttachments() {
 		put = r.putUntagged
 	}
 	err := put(ctx, smallest)

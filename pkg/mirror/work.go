@@ -30,13 +30,10 @@ type image struct {
 	// manifests are those of the image, each once: children first, the root last.
 	manifests []*plan.Manifest
 	blobs     []*blob
-
-	// attachments wait until the manifests are pushed, and then the image's tags for them. tagsWaiting
-	// are the images whose tags wait for this one.
-	attachments, tagsWaiting []*image
-	untagged                 bool // its manifests are pushed, but not its tags
+	waits     *waits // nil for most images
 
 	mu             sync.Mutex
+	untagged       bool  // its manifests are pushed, but not its tags
 	present        bool  // found at the destination before anything was copied
 	onlyTagMissing bool  // all of it is present, except for its tag
 	blobsPresent   bool  // its blobs were present before anything was copied
@@ -44,9 +41,27 @@ type image struct {
 	waiting        int   // number of blobs (for a catalog or release, also images) to wait for
 	err            error // the first error
 	manifestsDone  int   // number of manifests that the meter counts as done
+}
+
+// waits are what waits for an image, and what it waits for in vain.
+type waits struct {
+	// attachments wait until the manifests are pushed, and then the image's tags for them. tagsWaiting
+	// are the images whose tags wait for this one.
+	attachments, tagsWaiting []*image
 	// missingImages are the images because of which a catalog or release is withheld.
 	missingImages []string
 }
+
+// waiters returns the waits of an image, to be changed.
+func (img *image) waiters() *waits {
+	if img.waits == nil {
+		img.waits = &waits{}
+	}
+	return img.waits
+}
+
+// hasAttachments reports whether attachments wait for the image.
+func (img *image) hasAttachments() bool { return img.waits != nil && len(img.waits.attachments) > 0 }
 
 // publishedLast reports whether the image belongs to a catalog or release, which is published after
 // all images that it names.
@@ -135,7 +150,7 @@ func newWork(p *plan.Plan, perRepository bool) (*work, error) {
 					return ok && needs == whole
 				}) {
 					img.err = errWithheld
-					img.missingImages = append(img.missingImages, m.Source)
+					img.waiters().missingImages = append(img.waiters().missingImages, m.Source)
 				}
 			}
 		}

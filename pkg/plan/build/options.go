@@ -85,6 +85,8 @@ type Options struct {
 	Earlier func() (*plan.Plan, time.Time)
 	// Format is what images are converted to: the plan has no other media types. "" keeps all as they are.
 	Format manifest.Format
+	// TakeImages permits Plan to remove the additional images from the configuration once it has read them: many take much memory.
+	TakeImages bool
 	// Packages limits Select and Reselect to some packages; nil means all. Of a catalog that is
 	// selected completely, the other packages are only outlined, unless the configuration asks for
 	// dependencies, which may need any package. Plan ignores it.

@@ -63,6 +63,9 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err != nil {
 		return nil, err
 	}
+	if opts.TakeImages {
+		cfg.Mirror.AdditionalImages = nil
+	}
 	charts, err := readCharts(ctx, cfg.Mirror.Helm, graph.recording(sources), opts)
 	if err != nil {
 		return nil, err
