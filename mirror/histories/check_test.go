@@ -13,19 +13,29 @@ import (
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
-// A stored is what the registry of the mirrors has, from the files of its storage.
+// A stored is what the registry of the mirrors has, from the files of its storage, so that manifests which nothing lists are
+// known, too.
 type stored struct {
 	manifests map[place]bool
 	tags      map[string]digest.Digest // by "repository:tag"
 	all       []rt.Repository
 }
 
-func (e *engine) stored() (*stored, error) {
+func (e *engine) stored(ctx context.Context) (*stored, error) {
 	all, err := e.mirror.Repositories(".")
 	s := &stored{map[place]bool{}, map[string]digest.Digest{}, all}
 	for _, r := range all {
 		for _, d := range r.Manifests {
-			s.manifests[place{r.Name, d}] = true
+			p := place{r.Name, d}
+			if e.untagged[p] {
+				if m, err := readManifest(ctx, e.mirror, p.repository, d.String()); m == nil {
+					if err != nil {
+						return nil, err
+					}
+					continue
+				}
+			}
+			s.manifests[p] = true
 		}
 		for tag, d := range r.Tags {
 			s.tags[r.Name+":"+tag] = d
@@ -36,7 +46,7 @@ func (e *engine) stored() (*stored, error) {
 
 // check checks that everything that must be there is there. With whole, it is also pulled.
 func (e *engine) check(ctx context.Context, whole bool) error {
-	s, err := e.stored()
+	s, err := e.stored(ctx)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (e *engine) nothingToDelete(ctx context.Context, prefix string) error {
 	if !result.Plan.Empty() {
 		return fmt.Errorf("prune finds more to delete in %s: %+v", prefix, result.Plan)
 	}
-	s, err := e.stored()
+	s, err := e.stored(ctx)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (e *engine) checkAll(ctx context.Context, collected bool) error {
 	if err := e.check(ctx, true); err != nil {
 		return err
 	}
-	s, err := e.stored()
+	s, err := e.stored(ctx)
 	if err != nil {
 		return err
 	}

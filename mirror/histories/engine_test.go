@@ -37,7 +37,10 @@ type engine struct {
 	foreign    foreign
 	lists      lists
 	read       map[digest.Digest]*gotManifest // of the mirrors
-	says       func(format string, args ...any)
+	// untagged are manifests whose repositories had no tag when garbage was collected with --delete-untagged. The registry
+	// deletes their content, and keeps their entries: they are not there although its files list them.
+	untagged map[place]bool
+	says     func(format string, args ...any)
 }
 
 // run makes a history happen, with registries of its own that end with the test. Its error is what does not hold.
@@ -50,7 +53,7 @@ func (h *history) run(t *testing.T, says func(string, ...any)) error {
 		history: h, dir: rt.TempDir(t), mirror: rt.Start(t, rt.Options{Alone: true, Sparse: h.sparse}), says: says,
 		model:      &model{sourceContent: content, from: from, state: state{files: map[string]int{}}, read: map[string]*gotManifest{}},
 		graphData:  service.URL() + releasetest.GraphDataPath,
-		selections: map[string]*selected{}, records: map[target]*recorded{}, foreign: newForeign(), lists: lists{now: map[string]digest.Digest{}, replaced: map[place]bool{}}, read: map[digest.Digest]*gotManifest{},
+		selections: map[string]*selected{}, records: map[target]*recorded{}, foreign: newForeign(), lists: lists{now: map[string]digest.Digest{}, replaced: map[place]bool{}}, read: map[digest.Digest]*gotManifest{}, untagged: map[place]bool{},
 	}
 	e.script()
 	e.vars = map[string]string{
@@ -169,13 +172,21 @@ func (e *engine) refer(ctx context.Context, s *step) error {
 
 // collect lets the registry of the mirrors collect garbage.
 func (e *engine) collect(ctx context.Context, untagged bool) error {
-	if all, err := e.mirror.Repositories("."); err != nil || len(all) == 0 {
+	all, err := e.mirror.Repositories(".")
+	if err != nil || len(all) == 0 {
 		return err // the program refuses an empty storage
 	}
 	if err := e.mirror.CollectGarbage(ctx, untagged); err != nil {
 		return err
 	}
 	if untagged {
+		for _, r := range all {
+			for _, d := range r.Manifests {
+				if len(r.Tags) == 0 {
+					e.untagged[place{r.Name, d}] = true
+				}
+			}
+		}
 		return e.foreign.lose(ctx, e.mirror)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/site"
@@ -77,17 +78,24 @@ func (r *recordedRevisions) addOtherMirror(ctx context.Context, other *recordedR
 		return otherUnread(other, err)
 	}
 	for _, run := range other.pending {
-		p, names, err := other.readPlan(ctx, run.Revision())
-		if err != nil {
-			return otherUnread(other, err)
-		}
-		revision := run.revision()
-		revision.ImageSet = other.to.String() + " " + revision.ImageSet
-		if err := r.all.Add(revision, p, names, nil); err != nil {
+		if _, err := r.addOtherPlan(ctx, other, run.Revision(), run.revision(), run.wanted); err != nil {
 			return otherUnread(other, err)
 		}
 	}
 	return nil
+}
+
+// addOtherPlan adds the plan of a revision of another mirror, and returns it. moves means that a run may move its tags.
+func (r *recordedRevisions) addOtherPlan(ctx context.Context, other *recordedRevisions, revision *setrecord.Revision, as prune.Revision, moves bool) (*plan.Plan, error) {
+	p, names, err := other.readPlan(ctx, revision)
+	if err != nil {
+		return nil, err
+	}
+	as.ImageSet = other.to.String() + " " + as.ImageSet
+	if moves {
+		return p, r.all.Add(as, p, names, nil)
+	}
+	return p, r.all.AddEarlier(as, p, names)
 }
 
 // otherUnread returns the error of a record of another mirror that cannot be read.
@@ -120,14 +128,16 @@ func (r *recordedRevisions) addOther(ctx context.Context, other *recordedRevisio
 	if err != nil {
 		return err
 	}
-	for i := range revisions {
-		p, names, err := other.readPlan(ctx, &revisions[i])
+	other.sets = append(other.sets, revisionsOfSet{revisions: revisions})
+	moves := true // by the current revision, or by a run that finds what is missing at its source now
+	for i := range slices.Backward(revisions) {
+		revision := &revisions[i]
+		p, err := r.addOtherPlan(ctx, other, revision, prune.Revision{ImageSet: revision.Name, Number: revision.Number}, moves)
 		if err != nil {
 			return err
 		}
-		name := other.to.String() + " " + revisions[i].Name
-		if err := r.all.Add(prune.Revision{ImageSet: name, Number: revisions[i].Number}, p, names, nil); err != nil {
-			return err
+		if i == len(revisions)-1 {
+			moves = len(p.Missing) > 0
 		}
 	}
 	record, err := setrecord.ReadRecord(ctx, other.records, &revisions[len(revisions)-1])
@@ -137,7 +147,7 @@ func (r *recordedRevisions) addOther(ctx context.Context, other *recordedRevisio
 	for i := range record.Images {
 		img := &record.Images[i]
 		if ref := site.InMirror(img.Mirror, img.Source); ref.Digest != "" {
-			r.all.AddImage(prune.Revision{ImageSet: other.to.String()}, ref, img.Source.String(), true)
+			r.all.AddOtherImage(prune.Revision{ImageSet: other.to.String()}, ref, img.Source.String(), moves)
 		}
 	}
 	return nil

@@ -1,12 +1,15 @@
 package removal_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"testing"
 	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/pkg/advice"
@@ -58,5 +61,61 @@ func TestPruneUnknownMirror(t *testing.T) {
 	pruned(s, yes, onlyMirror)
 	if s.Mirror.Requests()["DELETE manifest"] == announced {
 		t.Error("nothing was deleted")
+	}
+}
+
+// TestPruneTagOfAnotherMirror keeps an image in a mirror since another tag names it, and with it the revision or the run that
+// lists it under its own tag. Prune deletes the image that another mirror gave that tag since, unless the first mirror still
+// selects the tag, whose image is missing at its source now.
+func TestPruneTagOfAnotherMirror(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ killed, missing bool }{"earlier revision": {}, "run that did not end": {killed: true}, "missing": {missing: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := mirrortest.New(t, registrytest.Options{})
+			const app, other = "images.example.net/org/app:v1", "images.example.net/org/other:v1"
+			push := func(ref, content string) {
+				img, err := registrytest.Index(content)
+				fail.On(t, err)
+				s.Push(ref, img)
+			}
+			push(app, "one")
+			push(other, "other")
+			ctx, cancel := context.WithCancel(t.Context())
+			if c.killed {
+				s.Mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "/gantry-image-sets/manifests/imageset", Action: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+					cancel()
+					registrytest.Reset()(w, r, next)
+				}})
+			}
+			if _, err := mirroring.Run(ctx, s.MirrorOptions(s.Images(app, other), s.Docker("site"))); c.killed != errors.Is(err, context.Canceled) || !c.killed && err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+			s.Mirror.Script()
+			client := s.Mirror.Client()
+			fail.On(t, client.Copy(t.Context(), client, "site/org/app", "v1", "site/org/app", "mine"))
+
+			push(app, "two")
+			inner := func(image, target string) {
+				s.Mirrored(s.Config("inner.yaml", "  additionalImages:\n  - name: "+image+"\n    targetRepo: "+target+"\n"), s.Docker("site/org"))
+			}
+			inner(app, "app")
+			want, left := []string{other}, []string{"site/org/app:mine"}
+			if c.missing {
+				want, left = []string{app, other}, []string{"site/org/app:mine", "site/org/app:v1"}
+				s.Source.Script(registrytest.Rule{Path: "/org/app/manifests/", Action: registrytest.Status(http.StatusNotFound)})
+			}
+			if _, err := mirroring.Run(t.Context(), s.MirrorOptions(s.Images(want...), s.Docker("site"))); c.missing != (err != nil) {
+				t.Fatal(err)
+			}
+			pruned(s, yes)
+			fail.Diff(t, []string{"site/org/app:mine", "site/org/app:v1"}, s.Tags("site/org/app"))
+			inner(other, "else")
+			pruned(s, yes, at(s.Docker("site/org")))
+			fail.Diff(t, left, s.Tags("site/org/app"))
+			nothingLeft(s)
+			nothingLeft(s, at(s.Docker("site/org")))
+		})
 	}
 }

@@ -90,6 +90,20 @@ func TestMovedTagNotArrived(t *testing.T) {
 	}
 }
 
+// TestEarlierOfAnotherMirror keeps an image with its tag that an earlier revision of another mirror has, too.
+func TestEarlierOfAnotherMirror(t *testing.T) {
+	t.Parallel()
+	m := newMemory(false)
+	img := single("img", "a", "v1")
+	r := mirrored(t, m, []worldImage{img}, nil)
+	theirs := planOf(img)
+	fail.On(t, r.AddEarlier(Revision{ImageSet: "other", Number: 1}, theirs, namesOf(theirs)))
+	p, err := Make(t.Context(), r, m, Options{})
+	if err != nil || !p.Empty() {
+		t.Errorf("%v; %+v", err, p)
+	}
+}
+
 // TestRecordedOnly deletes an index that no plan lists, but a record does, with its children.
 func TestRecordedOnly(t *testing.T) {
 	t.Parallel()

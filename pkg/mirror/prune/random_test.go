@@ -36,8 +36,9 @@ type worldImage struct {
 
 type worldRevision struct {
 	Revision
-	wanted bool
-	plan   *plan.Plan
+	wanted  bool
+	earlier bool // of another mirror
+	plan    *plan.Plan
 }
 
 func (w *world) image(i int) worldImage {
@@ -127,7 +128,11 @@ func newWorld(seed uint64) *world {
 	for i := range 12 {
 		w.images = append(w.images, w.image(i))
 	}
-	for _, set := range []string{"a", "b"} {
+	sets := []string{"a", "b"}
+	if seed%3 == 1 {
+		sets = append(sets, "other")
+	}
+	for _, set := range sets {
 		last := 1 + r.IntN(4)
 		for n := 1; n <= last; n++ {
 			var picked []worldImage
@@ -141,7 +146,7 @@ func newWorld(seed uint64) *world {
 				}
 			}
 			p := planOf(picked...)
-			w.revisions = append(w.revisions, worldRevision{Revision{ImageSet: set, Number: n}, n == last, p})
+			w.revisions = append(w.revisions, worldRevision{Revision{ImageSet: set, Number: n}, n == last || set == "other", n < last && set == "other", p})
 			for _, img := range picked {
 				if r.IntN(10) == 0 {
 					continue // it failed
@@ -185,6 +190,10 @@ func (w *world) recorded(t *testing.T) *Recorded {
 	t.Helper()
 	r := &Recorded{}
 	for _, revision := range w.revisions {
+		if revision.earlier {
+			fail.On(t, r.AddEarlier(revision.Revision, revision.plan, namesOf(revision.plan)))
+			continue
+		}
 		want := func(*plan.Image) bool { return revision.wanted }
 		fail.On(t, r.Add(revision.Revision, revision.plan, namesOf(revision.plan), want))
 	}
@@ -194,8 +203,8 @@ func (w *world) recorded(t *testing.T) *Recorded {
 // stays returns the manifests that must stay, computed from what is in the registry: those that wanted
 // revisions list, that content of others refers to, and what all of these need.
 func (w *world) stays() map[string]bool {
-	wanted, known, tags := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	listed := map[string][]digest.Digest{} // the manifests of a tag that revisions list
+	wanted, known, tags := map[string]bool{}, map[string]bool{}, map[string]bool{} // tags are those that keep an image
+	listed := map[string][]digest.Digest{}                                         // the manifests of a tag that revisions list
 	belongs := map[string][]string{}
 	for _, revision := range w.revisions {
 		for _, img := range revision.plan.Images {
@@ -213,10 +222,10 @@ func (w *world) stays() map[string]bool {
 			}, func(plan.Blob) error { return nil })
 			for _, tag := range img.Tags {
 				listed[repository+":"+tag] = append(listed[repository+":"+tag], img.Digest)
-				tags[repository+":"+tag] = tags[repository+":"+tag] || revision.wanted
+				tags[repository+":"+tag] = tags[repository+":"+tag] || revision.wanted && !revision.earlier
 				if earlier := plan.ReferrersTag(img.Digest); plan.IsDigestTag(tag, img.Digest) {
 					listed[repository+":"+earlier] = append(listed[repository+":"+earlier], img.Digest)
-					tags[repository+":"+earlier] = tags[repository+":"+earlier] || revision.wanted
+					tags[repository+":"+earlier] = tags[repository+":"+earlier] || revision.wanted && !revision.earlier
 				}
 			}
 			if img.Subject != "" {

@@ -67,6 +67,7 @@ type place struct {
 // A recordedTag is what the records list for one tag.
 type recordedTag struct {
 	wanted   bool
+	holds    bool // what the registry has under the tag stays
 	revision Revision
 	names    []digest.Digest
 }
@@ -102,21 +103,21 @@ func (r *repository) place(d digest.Digest) *place {
 
 // tag adds a tag of a manifest. An image with a tag made of its digest may have the one of earlier versions and
 // of oc mirror, too, which stays and goes with the image.
-func (r *repository) tag(name string, d digest.Digest, revision Revision, wanted bool) {
-	r.addTag(name, d, revision, wanted)
+func (r *repository) tag(name string, d digest.Digest, revision Revision, wanted, holds bool) {
+	r.addTag(name, d, revision, wanted, holds)
 	if plan.IsDigestTag(name, d) {
-		r.addTag(plan.DigestTag(d), d, revision, wanted)
-		r.addTag(plan.ReferrersTag(d), d, revision, wanted)
+		r.addTag(plan.DigestTag(d), d, revision, wanted, holds)
+		r.addTag(plan.ReferrersTag(d), d, revision, wanted, holds)
 	}
 }
 
-func (r *repository) addTag(name string, d digest.Digest, revision Revision, wanted bool) {
+func (r *repository) addTag(name string, d digest.Digest, revision Revision, wanted, holds bool) {
 	t := r.tags[name]
 	if t == nil {
 		t = &recordedTag{}
 		r.tags[name] = t
 	}
-	t.revision, t.wanted = revision, t.wanted || wanted
+	t.revision, t.wanted, t.holds = revision, t.wanted || wanted, t.holds || holds
 	if !slices.Contains(t.names, d) {
 		t.names = append(t.names, d)
 	}
@@ -129,6 +130,16 @@ func (r *repository) addTag(name string, d digest.Digest, revision Revision, wan
 // mirror.RegistryPath.Repositories returns them. want reports whether an image is wanted; nil selects all. Revisions
 // of an image set are added in their order.
 func (r *Recorded) Add(revision Revision, p *plan.Plan, names map[string]reference.Reference, want func(*plan.Image) bool) error {
+	return r.add(revision, p, names, want, true)
+}
+
+// AddEarlier is Add for an earlier revision of another mirror, in which everything is wanted. No run moves its tags, so they
+// keep no other images.
+func (r *Recorded) AddEarlier(revision Revision, p *plan.Plan, names map[string]reference.Reference) error {
+	return r.add(revision, p, names, nil, false)
+}
+
+func (r *Recorded) add(revision Revision, p *plan.Plan, names map[string]reference.Reference, want func(*plan.Image) bool, holds bool) error {
 	contents, err := p.Contents()
 	if err != nil {
 		return err
@@ -161,7 +172,7 @@ func (r *Recorded) Add(revision Revision, p *plan.Plan, names map[string]referen
 			at.subject = img.Subject
 		}
 		for _, tag := range img.Tags {
-			repo.tag(tag, img.Digest, revision, wanted)
+			repo.tag(tag, img.Digest, revision, wanted, wanted && holds)
 		}
 	}
 	return nil
@@ -170,6 +181,15 @@ func (r *Recorded) Add(revision Revision, p *plan.Plan, names map[string]referen
 // AddImage adds an image that a record lists, and no plan: its content is unknown. ref has a digest. The
 // revision is one with the number 0.
 func (r *Recorded) AddImage(revision Revision, ref reference.Reference, source string, wanted bool) {
+	r.addImage(revision, ref, source, wanted, wanted)
+}
+
+// AddOtherImage is AddImage for another mirror, where it is wanted. Its tag keeps no other image unless a run may move it.
+func (r *Recorded) AddOtherImage(revision Revision, ref reference.Reference, source string, moves bool) {
+	r.addImage(revision, ref, source, true, moves)
+}
+
+func (r *Recorded) addImage(revision Revision, ref reference.Reference, source string, wanted, holds bool) {
 	repo := r.repository(ref.Path)
 	at := repo.place(ref.Digest)
 	if at.revision == (Revision{}) {
@@ -177,7 +197,7 @@ func (r *Recorded) AddImage(revision Revision, ref reference.Reference, source s
 	}
 	at.wanted = at.wanted || wanted
 	if ref.Tag != "" && (wanted || repo.tags[ref.Tag] == nil) {
-		repo.tag(ref.Tag, ref.Digest, revision, wanted)
+		repo.tag(ref.Tag, ref.Digest, revision, wanted, holds)
 	}
 }
 

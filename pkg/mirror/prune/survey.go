@@ -200,7 +200,7 @@ func (s *survey) judge(ctx context.Context, tag string, d digest.Digest) error {
 	case isIts && !recorded.wanted && known.wanted:
 		s.tags = append(s.tags, Tag{Repository: s.path, Tag: tag, Digest: d, LastWanted: recorded.revision})
 	case known.wanted:
-	case recorded != nil && recorded.wanted:
+	case recorded != nil && recorded.holds:
 		s.present[d] = true
 		s.hold(d, fmt.Sprintf("the tag %s, which is needed, still names it", tag))
 	case !isIts:
