@@ -304,7 +304,7 @@ func MakeFor(ctx context.Context, s *workspace.Session, t site.Destination, o Op
 	}
 	p, err := build.Plan(ctx, selected.Config, name, from, build.Options{
 		TakeImages: !o.Page,
-		Jobs: streams, Log: e.Logger(), Warn: func(text string) { e.Warnf("%s", text) }, Installed: operators(selected), Clusters: releases(selected), Now: time.Now(), Earlier: earlier, MinAge: minAge, Format: o.Format(), IgnoreReleaseSignature: o.IgnoreReleaseSignature, RemoveSignatures: o.RemoveSignatures,
+		Jobs:       streams, Log: e.Logger(), Warn: func(text string) { e.Warnf("%s", text) }, Installed: operators(selected), Clusters: releases(selected), Now: time.Now(), Earlier: earlier, MinAge: minAge, Format: o.Format(), IgnoreReleaseSignature: o.IgnoreReleaseSignature, RemoveSignatures: o.RemoveSignatures,
 		Progress: func(n, of int) { done.Store(max(done.Load(), int64(n))); images.Store(int64(of)) },
 	})
 	stop()

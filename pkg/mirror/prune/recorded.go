@@ -16,6 +16,7 @@ package prune
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -123,6 +124,22 @@ func (r *repository) addTag(name string, d digest.Digest, revision Revision, wan
 	}
 	if at := r.place(d); !slices.Contains(at.tags, name) {
 		at.tags = append(at.tags, name)
+	}
+}
+
+// Digests are those of all content of plans, whose texts further plans may share.
+func (r *Recorded) Digests() iter.Seq[digest.Digest] {
+	return func(yield func(digest.Digest) bool) {
+		for d := range r.contents {
+			if !yield(d) {
+				return
+			}
+		}
+		for d := range r.blobs {
+			if !yield(d) {
+				return
+			}
+		}
 	}
 }
 
