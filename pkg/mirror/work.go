@@ -63,8 +63,7 @@ func (img *image) waiters() *waits {
 // hasAttachments reports whether attachments wait for the image.
 func (img *image) hasAttachments() bool { return img.waits != nil && len(img.waits.attachments) > 0 }
 
-// publishedLast reports whether the image belongs to a catalog or release, which is published after
-// all images that it names.
+// publishedLast reports whether the image belongs to a catalog or release, which is published after all images that it names.
 func (img *image) publishedLast() bool {
 	_, ok := img.Publishable()
 	return ok

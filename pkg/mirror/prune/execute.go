@@ -18,8 +18,7 @@ type Report struct {
 	Failed []Failure `json:"failed,omitempty"`
 }
 
-// A Failure is a manifest, tag or list of referrers that could not be deleted. Digest is the one of the
-// subject for a list.
+// A Failure is a manifest, tag or list of referrers that could not be deleted. Digest is the one of the subject for a list.
 type Failure struct {
 	Repository string        `json:"repository"`
 	Digest     digest.Digest `json:"digest"`

@@ -220,13 +220,14 @@ func (w *world) stays() map[string]bool {
 				}
 				return nil
 			}, func(plan.Blob) error { return nil })
-			for _, tag := range img.Tags {
-				listed[repository+":"+tag] = append(listed[repository+":"+tag], img.Digest)
-				tags[repository+":"+tag] = tags[repository+":"+tag] || revision.wanted && !revision.earlier
-				if earlier := plan.ReferrersTag(img.Digest); plan.IsDigestTag(tag, img.Digest) {
-					listed[repository+":"+earlier] = append(listed[repository+":"+earlier], img.Digest)
-					tags[repository+":"+earlier] = tags[repository+":"+earlier] || revision.wanted && !revision.earlier
-				}
+			names := img.Tags
+			if slices.ContainsFunc(names, func(tag string) bool { return plan.IsDigestTag(tag, img.Digest) }) {
+				names = append(slices.Clone(names), plan.ReferrersTag(img.Digest))
+			}
+			for _, tag := range names {
+				name := repository + ":" + tag
+				listed[name] = append(listed[name], img.Digest)
+				tags[name] = tags[name] || revision.wanted && !revision.earlier
 			}
 			if img.Subject != "" {
 				belongs[repository+"@"+string(img.Subject)] = append(belongs[repository+"@"+string(img.Subject)], repository+"@"+string(img.Digest))

@@ -143,9 +143,8 @@ func (r *Recorded) Digests() iter.Seq[digest.Digest] {
 	}
 }
 
-// Add adds the plan of a revision. names are the repositories in the mirror, as
-// mirror.RegistryPath.Repositories returns them. want reports whether an image is wanted; nil selects all. Revisions
-// of an image set are added in their order.
+// Add adds the plan of a revision. names are the repositories in the mirror, as mirror.RegistryPath.Repositories returns them.
+// want reports whether an image is wanted; nil selects all. Revisions of an image set are added in their order.
 func (r *Recorded) Add(revision Revision, p *plan.Plan, names map[string]reference.Reference, want func(*plan.Image) bool) error {
 	return r.add(revision, p, names, want, true)
 }
@@ -248,8 +247,7 @@ func (r *Recorded) Repositories() []string { return slices.Sorted(maps.Keys(r.re
 // SubjectOfTag returns the digest that a tag of a signature or of a list of referrers is made of.
 func SubjectOfTag(tag string) (digest.Digest, bool) { return subjectOfTag(tag) }
 
-// describe adds what a manifest contains. Plans may list different children of the same index, since
-// their platforms differ.
+// describe adds what a manifest contains. Plans may list different children of the same index, since their platforms differ.
 func (r *Recorded) describe(m *plan.Manifest) {
 	c := r.contents[m.Digest]
 	if c == nil {

@@ -24,8 +24,7 @@ type Reader interface {
 	Referrers(ctx context.Context, repository string, subject digest.Digest) (list []ocispec.Descriptor, api bool, err error)
 }
 
-// A Deleter is a registry that a mirror is in, as Execute changes it. Deleting what does not exist is no
-// error.
+// A Deleter is a registry that a mirror is in, as Execute changes it. Deleting what does not exist is no error.
 type Deleter interface {
 	// DeleteTag deletes a tag if it names the manifest d, or one that does not exist. deleted is false if the
 	// tag names another manifest by now, or does not exist.

@@ -272,8 +272,7 @@ func (s *survey) readUnknown(ctx context.Context, d digest.Digest, tag string, d
 	return nil
 }
 
-// askReferrers asks the registry for the referrers of every manifest that would be deleted, if it has the
-// referrers API.
+// askReferrers asks the registry for the referrers of every manifest that would be deleted, if it has the referrers API.
 func (s *survey) askReferrers(ctx context.Context) error {
 	var ask []digest.Digest
 	for d, at := range s.manifests {

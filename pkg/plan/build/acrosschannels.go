@@ -16,10 +16,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// addInstalled adds the update paths from the versions that clusters run to the end of their channel,
-// and from there through the later channels of the configuration. If no later channel contains the
-// end yet, the path leaves the channel at a release before it, and the end is kept. It is an error if
-// no path leads to the later channels, or a warning if that may be intended.
+// addInstalled adds the update paths from the versions that clusters run to the end of their channel, and from there through
+// the later channels of the configuration. If no later channel contains the end yet, the path leaves the channel at a release
+// before it, and the end is kept. It is an error if no path leads to the later channels, or a warning if that may be intended.
 func (c *releaseSelection) addInstalled(all []*channel, ch *channel) error {
 	router := installedRouter(all, ch)
 	leaving := map[int][]int{} // the installed nodes, by the node at which their clusters leave the channel
@@ -50,9 +49,8 @@ func (c *releaseSelection) addInstalled(all []*channel, ch *channel) error {
 	return errors.Join(problems...)
 }
 
-// installedRouter returns the router for clusters that use a channel. They go on to channels of the
-// same kind if the configuration has a later one, and not to another channel of the same minor
-// version.
+// installedRouter returns the router for clusters that use a channel. They go on to channels of the same kind if the
+// configuration has a later one, and not to another channel of the same minor version.
 func installedRouter(all []*channel, ch *channel) *channelRouter {
 	same := slices.DeleteFunc(slices.Clone(all), func(o *channel) bool { return o.kind() != ch.kind() })
 	r := newChannelRouter(same, ch, (*channel).policy)
@@ -93,11 +91,10 @@ func (ch *channel) mustLeadTo(next *channel, installed semver.Version) bool {
 		slices.ContainsFunc(ch.From, func(v imageset.InstalledVersion) bool { return v.Version == installed.String() })
 }
 
-// connectChannels adds the path from the lowest version of all channels of one product and
-// architecture to the highest. It uses the graph of the channel with the highest version, which
-// contains earlier minor versions too. If that does not reach back far enough, the path leads through
-// other channels. A missing path is an error if shortestPath asks for paths, otherwise a note; it is
-// a warning if the channels have no release in common.
+// connectChannels adds the path from the lowest version of all channels of one product and architecture to the highest. It uses
+// the graph of the channel with the highest version, which contains earlier minor versions too. If that does not reach back far
+// enough, the path leads through other channels. A missing path is an error if shortestPath asks for paths, otherwise a note;
+// it is a warning if the channels have no release in common.
 func (c *releaseSelection) connectChannels(all []*channel, arch release.Arch, product release.Product) error {
 	var target, source *channel
 	for _, ch := range all {

@@ -24,10 +24,9 @@ type attachedImages struct {
 	notes   []string
 }
 
-// attach finds the signatures, attestations, bills of materials and other referrers of images, and of
-// their children that are mirrored. They become images of the same repositories. Those of releases are
-// verified as clusters do it. Catalogs that were built have none: the signatures of the original do not
-// cover them.
+// attach finds the signatures, attestations, bills of materials and other referrers of images, and of their children that are
+// mirrored. They become images of the same repositories. Those of releases are verified as clusters do it. Catalogs that were
+// built have none: the signatures of the original do not cover them.
 func attach(ctx context.Context, graph *manifestGraph, images []plan.Image, catalogs []plan.Catalog, releases []selectedRelease, cfg imageset.Mirror, sources Sources, opts Options) (attachedImages, error) {
 	var of releasePolicies
 	var a attachedImages

@@ -143,8 +143,7 @@ func (f *attachmentFinder) listTags(ctx context.Context) error {
 	})
 }
 
-// findRound finds the attachments of subjects. There are two stages: which there are, and their
-// manifests.
+// findRound finds the attachments of subjects. There are two stages: which there are, and their manifests.
 func (f *attachmentFinder) findRound(ctx context.Context, round []*sourceSubject) error {
 	err := eachOf(ctx, len(round), f.opts.Jobs, func(ctx context.Context, i int) error {
 		return f.look(ctx, round[i])
@@ -317,8 +316,7 @@ func (f *attachmentFinder) read(ctx context.Context, s *sourceSubject, a *attach
 	return ctx.Err()
 }
 
-// repositoryOf returns the repository of a source, and its name; nil if nothing can be found beside the
-// source.
+// repositoryOf returns the repository of a source, and its name; nil if nothing can be found beside the source.
 func (f *attachmentFinder) repositoryOf(source string) *sourceRepository {
 	var name string
 	var named func(string) string

@@ -31,8 +31,7 @@ type Attachments interface {
 	ParseReferrers(raw []byte) ([]ocispec.Descriptor, error)
 }
 
-// The tags of what belongs to a manifest consist of its digest and an ending. The tag without an ending
-// lists its referrers.
+// The tags of what belongs to a manifest consist of its digest and an ending. The tag without an ending lists its referrers.
 type tagKinds uint8
 
 const (
@@ -99,10 +98,9 @@ func (x *tagIndex) find(d digest.Digest) (kinds tagKinds, known bool) {
 	return x.names[key], x.complete || x.upTo >= last
 }
 
-// listAttachmentTags lists the tags of attachments in a repository. The first request shows whether
-// the source sorts tags; if it does, other tags are skipped. It reads at most a number of pages that is
-// worth it: a repository may have a million tags, and what belongs to a few images can be requested by
-// name.
+// listAttachmentTags lists the tags of attachments in a repository. The first request shows whether the source sorts tags; if
+// it does, other tags are skipped. It reads at most a number of pages that is worth it: a repository may have a million tags,
+// and what belongs to a few images can be requested by name.
 func listAttachmentTags(ctx context.Context, source Attachments, repository string, subjects int) (*tagIndex, error) {
 	x := &tagIndex{names: map[[32]byte]tagKinds{}}
 	limit, pages, sorted, last, skip := max(16, subjects/4), 0, true, "", false

@@ -47,8 +47,7 @@ func (f *attachmentFinder) addRewritten(images []plan.Image) rewrittenSet {
 	return all
 }
 
-// notes returns which signatures and other referrers the smaller indexes, or the images of a plan with a
-// format, lose.
+// notes returns which signatures and other referrers the smaller indexes, or the images of a plan with a format, lose.
 func (all rewrittenSet) notes(format manifest.Format) (notes []string) {
 	what := "has a smaller index"
 	if format != "" {

@@ -55,8 +55,7 @@ type selectedCatalog struct {
 	unlisted unlistedImages
 }
 
-// selectCatalog opens a catalog, reads the packages that the configuration selects, and filters
-// them.
+// selectCatalog opens a catalog, reads the packages that the configuration selects, and filters them.
 func selectCatalog(ctx context.Context, sources Sources, r *selectedCatalog) (*selectedCatalog, error) {
 	if err := r.open(ctx, sources); err != nil {
 		return nil, err
@@ -231,8 +230,7 @@ func (r *selectedCatalog) addRequests(set *requestSet) error {
 	return r.addUnlisted(set)
 }
 
-// catalogImages are the catalogs of a plan with the digests of their images, and requests for these
-// images.
+// catalogImages are the catalogs of a plan with the digests of their images, and requests for these images.
 type catalogImages struct {
 	catalogs []plan.Catalog
 	requests []*imageRequest
@@ -252,8 +250,7 @@ func (s catalogSelection) buildImages(ctx context.Context, sources Sources, form
 	return built, err
 }
 
-// converted replaces the digests of catalogs that were not built and have been converted. images are those of
-// the requests.
+// converted replaces the digests of catalogs that were not built and have been converted. images are those of the requests.
 func (c catalogImages) converted(images []resolvedImage) {
 	for i, r := range images {
 		if r.err == nil {

@@ -16,9 +16,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
 
-// A catalogVariantSet has the catalogs that the annotation olm.catalogImageTemplate of a
-// targetCatalogSourceTemplate names for the versions of the clusters. They have the selection of the
-// catalog with the template.
+// A catalogVariantSet has the catalogs that the annotation olm.catalogImageTemplate of a targetCatalogSourceTemplate names for
+// the versions of the clusters. They have the selection of the catalog with the template.
 type catalogVariantSet struct {
 	operators []imageset.Operator
 	of        []string // the name of the catalog with the template, for each

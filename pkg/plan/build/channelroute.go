@@ -12,10 +12,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/platform/path"
 )
 
-// A channelRouter finds update paths that lead through several channels: from a release in one
-// channel to the end of the channel that ends highest. Clusters can change channels at every release
-// that both contain. The end of a channel is often in no later channel yet, because a new release is
-// promoted to one channel after the other.
+// A channelRouter finds update paths that lead through several channels: from a release in one channel to the end of the
+// channel that ends highest. Clusters can change channels at every release that both contain. The end of a channel is often in
+// no later channel yet, because a new release is promoted to one channel after the other.
 type channelRouter struct {
 	channels []*channel // of one product and architecture, the one that ends highest first
 	policy   func(*channel) path.Policy
@@ -120,9 +119,8 @@ func (r *channelRouter) below() *channelRouter {
 	return &channelRouter{channels: r.channels[i:], policy: r.policy, minor: r.minor, known: map[channelNode]routeResult{}}
 }
 
-// route returns the steps from a node of a channel to the highest end. The channel is left at its
-// highest release that leads on, and for the channel that ends highest among those that contain that
-// release.
+// route returns the steps from a node of a channel to the highest end. The channel is left at its highest release that leads
+// on, and for the channel that ends highest among those that contain that release.
 func (r *channelRouter) route(ch *channel, node int) ([]channelStep, error) {
 	at := channelNode{ch, node}
 	if _, ok := r.known[at]; !ok {

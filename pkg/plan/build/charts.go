@@ -18,8 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
-// A ChartRenderer renders charts. The error is a *render.Error if the chart, or what is set for it, is
-// wrong.
+// A ChartRenderer renders charts. The error is a *render.Error if the chart, or what is set for it, is wrong.
 type ChartRenderer interface {
 	Render(ctx context.Context, request render.Request) (*render.Response, error)
 }

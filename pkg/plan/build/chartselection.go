@@ -90,8 +90,7 @@ func selectTags(ctx context.Context, r *imageset.HelmRepository, sources Sources
 	return all, nil
 }
 
-// selectIndexed selects charts of a repository by its index. skipped is the number of versions that cannot be
-// read.
+// selectIndexed selects charts of a repository by its index. skipped is the number of versions that cannot be read.
 func selectIndexed(ctx context.Context, r *imageset.HelmRepository, sources Sources, young *youngCharts) (all []wantedChart, skipped int, err error) {
 	index, err := sources.Repositories.Index(ctx, r.URL)
 	if err != nil {

@@ -42,8 +42,7 @@ func refuseArtifacts(format manifest.Format, charts helmCharts, files plannedFil
 	return advice.New(advice.Input, "mirror them with another configuration to a registry that accepts OCI artifacts", "the configuration has %s, which are OCI artifacts and cannot be converted to Docker's media types", what)
 }
 
-// refuses reports whether a registry that knows only a format refuses the manifest d, or one below it that
-// is selected.
+// refuses reports whether a registry that knows only a format refuses the manifest d, or one below it that is selected.
 func (g *manifestGraph) refuses(d digest.Digest, format manifest.Format) bool {
 	return format != "" && slices.ContainsFunc(g.reachable(d), func(d digest.Digest) bool {
 		return slices.ContainsFunc(g.node(d).types, format.Refuses)
@@ -98,8 +97,7 @@ func (g *manifestGraph) convertImages(ctx context.Context, images []resolvedImag
 	return nil
 }
 
-// convert stores an image in a format, with the images that requests select, adds it to the graph, and
-// returns its digest.
+// convert stores an image in a format, with the images that requests select, adds it to the graph, and returns its digest.
 func (g *manifestGraph) convert(ctx context.Context, source string, root digest.Digest, sources Sources, format manifest.Format) (digest.Digest, error) {
 	selected := map[digest.Digest]bool{}
 	for _, d := range g.reachable(root) {
@@ -219,8 +217,7 @@ func (discard) Write(_ context.Context, mediaType string, write func(io.Writer) 
 	return ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(text.Bytes()), Size: int64(text.Len())}, err
 }
 
-// convertAgain converts an image of a plan again, into a store, and returns the manifests of the source by
-// what they became.
+// convertAgain converts an image of a plan again, into a store, and returns the manifests of the source by what they became.
 func convertAgain(ctx context.Context, p *plan.Plan, img *plan.Image, images image.Reader, store image.Store) (map[digest.Digest]digest.Digest, error) {
 	contents, err := p.Contents()
 	if err != nil {

@@ -60,10 +60,9 @@ func creationTimes(ctx context.Context, repo reference.Reference, selector *tagr
 	return created, nil
 }
 
-// CreationTime returns when an image was created: by the annotation org.opencontainers.image.created of
-// an index, else by the config of its first image; by the config of an image, else by that annotation. The result
-// is zero if none of them has a time after 1970, which builders of reproducible images write, or if the
-// image is not at the source.
+// CreationTime returns when an image was created: by the annotation org.opencontainers.image.created of an index, else by the
+// config of its first image; by the config of an image, else by that annotation. The result is zero if none of them has a time
+// after 1970, which builders of reproducible images write, or if the image is not at the source.
 func CreationTime(ctx context.Context, images image.Reader, source string) (time.Time, error) {
 	_, raw, err := images.Manifest(ctx, source, "")
 	for range plan.MaxDepth + 1 {

@@ -40,8 +40,7 @@ func addDependencies(ctx context.Context, catalogs []*selectedCatalog, log *slog
 	}
 }
 
-// unmetDependencies returns the requirements that no selected bundle meets, if the configuration does not ask for
-// dependencies.
+// unmetDependencies returns the requirements that no selected bundle meets, if the configuration does not ask for dependencies.
 func unmetDependencies(catalogs []*selectedCatalog) []resolve.Unsatisfied {
 	sides := make([]resolve.Catalog, len(catalogs))
 	for i, t := range catalogs {

@@ -34,8 +34,7 @@ func declaredFeatures(c *catalog.Catalog) []plan.DeclaredFeatures {
 	return all
 }
 
-// notesOnFeatures returns a note on the packages of a catalog that declare that they do not run without
-// access to the internet.
+// notesOnFeatures returns a note on the packages of a catalog that declare that they do not run without access to the internet.
 func notesOnFeatures(name string, all []plan.DeclaredFeatures) []string {
 	var connected []string
 	for _, f := range all {

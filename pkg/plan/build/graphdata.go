@@ -105,8 +105,7 @@ func (r releaseReader) buildOn(ctx context.Context, data *graphdata.Data, candid
 	return bases, built, notes, err
 }
 
-// buildOnFirst builds on the first image that is available. The error matches fs.ErrNotExist if none
-// is.
+// buildOnFirst builds on the first image that is available. The error matches fs.ErrNotExist if none is.
 func (r releaseReader) buildOnFirst(ctx context.Context, data *graphdata.Data, refs []string) (string, *image.Built, error) {
 	err := fs.ErrNotExist
 	for _, ref := range refs {
@@ -121,9 +120,8 @@ func (r releaseReader) buildOnFirst(ctx context.Context, data *graphdata.Data, r
 	return "", nil, err
 }
 
-// notesOnMissingChannels returns notes on releases that an update service with the graph data does
-// not offer, because the data does not list them in their channel: it belongs to another product or
-// service, or is older than the update graph.
+// notesOnMissingChannels returns notes on releases that an update service with the graph data does not offer, because the data
+// does not list them in their channel: it belongs to another product or service, or is older than the update graph.
 func notesOnMissingChannels(payloads []selectedRelease, data *graphdata.Data) []string {
 	missing := map[string][]string{} // by channel
 	for _, p := range payloads {

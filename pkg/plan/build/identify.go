@@ -33,8 +33,7 @@ func identify(ctx context.Context, sources Sources, ops []imageset.Operator, ope
 	return installed.Identify(operators, catalogs...), nil
 }
 
-// installedEntries returns installed operators as a configuration has them, and notes on those whose package is
-// unknown.
+// installedEntries returns installed operators as a configuration has them, and notes on those whose package is unknown.
 func installedEntries(operators []installed.Operator) (entries []imageset.Installed, notes []string) {
 	for _, o := range operators {
 		if o.Package != "" {

@@ -96,8 +96,7 @@ func policiesOf(payloads []selectedRelease) (policies map[string][]*cosign.Polic
 	return policies, notes
 }
 
-// requiringSignatures returns the names of the releases whose clusters refuse images without
-// signatures.
+// requiringSignatures returns the names of the releases whose clusters refuse images without signatures.
 func requiringSignatures(payloads []selectedRelease) map[string]bool {
 	all := map[string]bool{}
 	for _, p := range payloads {

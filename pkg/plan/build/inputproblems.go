@@ -37,9 +37,8 @@ func (l localImages) Manifest(ctx context.Context, source string, d digest.Diges
 // maxProblems is the number of images that an error lists.
 const maxProblems = 20
 
-// inputProblems returns an error for mistakes in the configuration: platforms that an image does not
-// have, and layouts that do not exist. Otherwise the images would only be reported as missing after
-// everything else was copied.
+// inputProblems returns an error for mistakes in the configuration: platforms that an image does not have, and layouts that do
+// not exist. Otherwise the images would only be reported as missing after everything else was copied.
 func inputProblems(all []resolvedImage) error {
 	var lines []string
 	var platforms bool

@@ -145,8 +145,7 @@ func artifactOf(mediaType string, raw []byte) (artifactType, predicate string) {
 	return artifactType, predicate
 }
 
-// isForeign reports whether a layer is fetched from its vendor and not from the registry (Windows
-// base layers).
+// isForeign reports whether a layer is fetched from its vendor and not from the registry (Windows base layers).
 func isForeign(d ocispec.Descriptor) bool {
 	return len(d.URLs) > 0 &&
 		(strings.Contains(d.MediaType, ".nondistributable.") || strings.Contains(d.MediaType, ".foreign."))

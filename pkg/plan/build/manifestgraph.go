@@ -20,8 +20,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
-// A manifestGraph has every manifest that was read, each once, no matter how many images and
-// repositories share it.
+// A manifestGraph has every manifest that was read, each once, no matter how many images and repositories share it.
 type manifestGraph struct {
 	images image.Reader
 	// format is the format of the plan; "" if images keep their media types.
@@ -183,8 +182,7 @@ func (g *manifestGraph) resolveBelow(ctx context.Context, w *imageRequest, desc 
 	return nil
 }
 
-// An absentChildError means that the source has an index without one of its children, as a mirror of some
-// platforms has it.
+// An absentChildError means that the source has an index without one of its children, as a mirror of some platforms has it.
 type absentChildError struct {
 	child string
 	err   error
@@ -299,8 +297,7 @@ func platformNames(platforms []imageset.Platform) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", ")
 }
 
-// platformsOf lists the platforms of an index's children. Attachments, such as attestations, have
-// none or "unknown".
+// platformsOf lists the platforms of an index's children. Attachments, such as attestations, have none or "unknown".
 func platformsOf(children []ocispec.Descriptor) []string {
 	var names []string
 	for _, c := range children {
@@ -311,15 +308,13 @@ func platformsOf(children []ocispec.Descriptor) []string {
 	return names
 }
 
-// recording returns sources that add every manifest that is read to the graph, so that the graph
-// does not read it again.
+// recording returns sources that add every manifest that is read to the graph, so that the graph does not read it again.
 func (g *manifestGraph) recording(sources Sources) Sources {
 	sources.Images = recordingReader{sources.Images, g}
 	return sources
 }
 
-// withAttestations adds the attestations of the selected children of an index, and returns all in the
-// order of the index.
+// withAttestations adds the attestations of the selected children of an index, and returns all in the order of the index.
 func withAttestations(selected, children []ocispec.Descriptor) []ocispec.Descriptor {
 	isSelected := func(d digest.Digest) bool {
 		return slices.ContainsFunc(selected, func(c ocispec.Descriptor) bool { return c.Digest == d })

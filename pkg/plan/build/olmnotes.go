@@ -8,8 +8,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 )
 
-// maxSingleNotes is the number of packages up to which each gets its own note for a reason. More
-// packages share one note.
+// maxSingleNotes is the number of packages up to which each gets its own note for a reason. More packages share one note.
 const maxSingleNotes = 2
 
 // notesOnOLMv1 returns notes on packages of a filtered catalog that OLM v1 does not install, or that

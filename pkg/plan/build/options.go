@@ -12,8 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
-// Sources are what a plan's content is read from, and where the images that are built for it are
-// stored.
+// Sources are what a plan's content is read from, and where the images that are built for it are stored.
 type Sources struct {
 	Images image.Reader
 	Files  Files

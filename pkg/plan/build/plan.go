@@ -30,13 +30,12 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
-// Plan makes the plan of a configuration: it reads, filters, validates and builds the catalogs,
-// collects the images that they, the releases and the lists of the configuration name, and reads
-// the manifests of all images. name is the name of the plan.
+// Plan makes the plan of a configuration: it reads, filters, validates and builds the catalogs, collects the images that they,
+// the releases and the lists of the configuration name, and reads the manifests of all images. name is the name of the plan.
 //
-// It is an error if a catalog or release cannot be read, breaks OLM's rules or does not have what
-// the configuration asks for. An image that cannot be read is not an error: the plan lists it as
-// Missing. If no image at all can be read, the first reason is the error.
+// It is an error if a catalog or release cannot be read, breaks OLM's rules or does not have what the configuration asks for.
+// An image that cannot be read is not an error: the plan lists it as Missing. If no image at all can be read, the first reason
+// is the error.
 func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Sources, opts Options) (*plan.Plan, error) {
 	opts, sources = opts.withDefaults(), sources.withTagCache()
 	opts.Packages = nil

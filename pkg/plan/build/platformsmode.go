@@ -22,9 +22,8 @@ type smallerIndexes struct {
 	digests map[digest.Digest]digest.Digest
 }
 
-// rewriteIndexes replaces indexes without some of their platforms by smaller ones, if the requests ask
-// for that and nothing pins the digest. An index that is pinned gets all its platforms instead. So no
-// index is sparse that a request rewrites.
+// rewriteIndexes replaces indexes without some of their platforms by smaller ones, if the requests ask for that and nothing
+// pins the digest. An index that is pinned gets all its platforms instead. So no index is sparse that a request rewrites.
 func (g *manifestGraph) rewriteIndexes(ctx context.Context, found []resolvedImage, sources Sources, opts Options) (smallerIndexes, error) {
 	s := smallerIndexes{images: found, digests: map[digest.Digest]digest.Digest{}}
 	byDigest := map[digest.Digest][]int{}

@@ -7,13 +7,12 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
-// Reduce returns the plan with its catalogs built again without the packages that name a missing
-// image. Images that only those packages name are removed, missing ones too; images that the
-// configuration lists stay missing. Packages that need an excluded package are kept, and a note
-// lists what they need.
+// Reduce returns the plan with its catalogs built again without the packages that name a missing image. Images that only those
+// packages name are removed, missing ones too; images that the configuration lists stay missing. Packages that need an excluded
+// package are kept, and a note lists what they need.
 //
-// The content of the catalogs is read from their images in the plan, and must pass OLM's rules
-// again. The same plan gives the same bytes.
+// The content of the catalogs is read from their images in the plan, and must pass OLM's rules again. The same plan gives the
+// same bytes.
 func Reduce(ctx context.Context, p *plan.Plan, sources Sources) (*plan.Reduced, error) {
 	sources = sources.withTagCache()
 	r := &plan.Reduced{NotReduced: map[string]string{}}
@@ -76,8 +75,7 @@ func builtContent(ctx context.Context, requests []*imageRequest, sources Sources
 	return graph.content(images)
 }
 
-// packagesWithMissingImages returns the packages that name missing images, with these images, by
-// catalog.
+// packagesWithMissingImages returns the packages that name missing images, with these images, by catalog.
 func packagesWithMissingImages(p *plan.Plan) map[string]map[string][]string {
 	missing := map[string]map[string][]string{}
 	for _, m := range p.Missing {

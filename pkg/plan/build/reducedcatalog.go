@@ -80,8 +80,7 @@ func withoutPackages(c *catalog.Catalog, exclude func(pkg string) bool) *catalog
 	return &rest
 }
 
-// build builds the image of the remaining catalog and writes it into c. If there is none, it returns
-// the reason.
+// build builds the image of the remaining catalog and writes it into c. If there is none, it returns the reason.
 func (r *catalogReduction) build(ctx context.Context, c *plan.Catalog, sources Sources) (reason string, err error) {
 	if r.err != nil {
 		return "its content cannot be read: " + r.err.Error(), nil //nolint:nilerr // returned as the reason

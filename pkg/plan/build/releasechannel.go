@@ -109,8 +109,7 @@ func (ch *channel) bound(ctx context.Context, source ReleaseSource) error {
 	return inputErrorf("%s: %s has no release from %s to %s: use a version next to it, %s", ch.Pos, ch, low, imageset.VersionText(high), strings.Join(near, " or "))
 }
 
-// noteAbsent adds a note on a bound that is not a release of the channel. A bound without all numbers
-// (4.18) needs none.
+// noteAbsent adds a note on a bound that is not a release of the channel. A bound without all numbers (4.18) needs none.
 func (ch *channel) noteAbsent(field, version string, node int) {
 	if n := ch.graph.Nodes[node].Version.String(); version != "" && n != version && imageset.VersionText(version) == version && !strings.HasSuffix(version, ".0") {
 		ch.absent = append(ch.absent, fmt.Sprintf("%s: %s %s is not a release of it; the nearest in the range is %s", ch, field, version, n))
@@ -165,8 +164,7 @@ func (ch *channel) neighbors(v semver.Version) (near []string) {
 	return near
 }
 
-// otherChannel returns a channel of the version's own minor version that has it, or "" if none is
-// known.
+// otherChannel returns a channel of the version's own minor version that has it, or "" if none is known.
 func (ch *channel) otherChannel(ctx context.Context, source ReleaseSource, v semver.Version) string {
 	kinds := []string{ch.kind(), "stable", "fast", "candidate"}
 	for i, k := range kinds {
@@ -193,8 +191,7 @@ func kindOfChannel(name string) string {
 	return kind
 }
 
-// lowest returns the lowest release that the entry selects, or -1 if it selects the versions that
-// clusters run.
+// lowest returns the lowest release that the entry selects, or -1 if it selects the versions that clusters run.
 func (ch *channel) lowest() int {
 	switch {
 	case len(ch.From) > 0:

@@ -87,8 +87,7 @@ func (r platformReleases) addGraphRequest(set *requestSet) {
 	})
 }
 
-// notesOnBlockedParts returns notes on releases that are mirrored without images that blockedImages
-// matches.
+// notesOnBlockedParts returns notes on releases that are mirrored without images that blockedImages matches.
 func notesOnBlockedParts(blocked []plan.Blocked) (notes []string) {
 	parts := map[string][]string{}
 	for _, b := range blocked {

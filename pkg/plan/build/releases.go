@@ -46,8 +46,7 @@ type releaseReader struct {
 	opts    Options
 }
 
-// readReleases chooses the releases, verifies and reads their payloads, and builds the image of
-// graph data.
+// readReleases chooses the releases, verifies and reads their payloads, and builds the image of graph data.
 func readReleases(ctx context.Context, mirror imageset.Mirror, sources Sources, opts Options) (platformReleases, error) {
 	cfg := mirror.Platform
 	if cfg == nil {
@@ -122,8 +121,7 @@ func (r releaseReader) choose(ctx context.Context) (*releaseSelection, error) {
 	return &releaseSelection{releases: []*chosenRelease{named}}, nil
 }
 
-// read verifies and reads one payload. It verifies the signatures first, before it reads any
-// content.
+// read verifies and reads one payload. It verifies the signatures first, before it reads any content.
 func (r releaseReader) read(ctx context.Context, c chosenRelease) (selectedRelease, error) {
 	r.opts.Log.Info("reading release", "ref", c.source)
 	ref, err := reference.Parse(c.source)
@@ -194,9 +192,8 @@ func (r releaseReader) verify(ctx context.Context, c chosenRelease, source strin
 	return signaturesOf(d, bodies), nil
 }
 
-// verifyChild returns the verified signatures of one image of a multi payload. None is required,
-// because the signature of the index covers it. If signatures exist and none is valid, or no
-// signature store answers, it returns a note.
+// verifyChild returns the verified signatures of one image of a multi payload. None is required, because the signature of the
+// index covers it. If signatures exist and none is valid, or no signature store answers, it returns a note.
 func (r releaseReader) verifyChild(ctx context.Context, c chosenRelease, child ocispec.Descriptor) (signatures []plan.Signature, note string, err error) {
 	if r.opts.IgnoreReleaseSignature {
 		return nil, "", nil
@@ -271,8 +268,7 @@ func (r platformReleases) entries() []plan.Release {
 	return all
 }
 
-// imageCount returns the number of images that every plan with these releases has: the payloads and
-// the image of graph data.
+// imageCount returns the number of images that every plan with these releases has: the payloads and the image of graph data.
 func (r platformReleases) imageCount() int {
 	n := len(r.payloads)
 	if r.graphData != nil {

@@ -33,8 +33,7 @@ func parseSource(source string) (reference.Reference, error) {
 	return reference.Parse(source)
 }
 
-// An imageRequest is one image that the configuration, a catalog or a release names, before it is
-// looked up.
+// An imageRequest is one image that the configuration, a catalog or a release names, before it is looked up.
 type imageRequest struct {
 	source string        // normalized reference, or oci://DIR
 	digest digest.Digest // of the requested manifest; "" if the source decides
@@ -166,8 +165,7 @@ func (s *requestSet) addImages(images []listedImage) error {
 	return nil
 }
 
-// addBundle requests a bundle's own image, which relatedImages need not list, and the related
-// images of the bundle.
+// addBundle requests a bundle's own image, which relatedImages need not list, and the related images of the bundle.
 func (s *requestSet) addBundle(catalogName string, b *catalog.Bundle, platforms []imageset.Platform, rewrite bool) error {
 	reason := plan.Reason{Catalog: catalogName, Package: b.Package, Bundle: b.Name}
 	if b.Image != "" {
@@ -188,8 +186,7 @@ func (s *requestSet) addBundle(catalogName string, b *catalog.Bundle, platforms 
 	return nil
 }
 
-// sorted returns the requests in a fixed order, with their reasons and tags sorted and without
-// duplicates.
+// sorted returns the requests in a fixed order, with their reasons and tags sorted and without duplicates.
 func (s *requestSet) sorted() []*imageRequest {
 	var all []*imageRequest
 	for _, w := range s.byKey {
@@ -222,9 +219,8 @@ func (s *requestSet) removeBlocked(patterns []imageset.Blocked) []plan.Blocked {
 	return blocked
 }
 
-// blockedBy returns the pattern of blockedImages that matches an image. Patterns are compared with
-// the reference of the source and with the target repository, both without a transport, as oc
-// mirror does.
+// blockedBy returns the pattern of blockedImages that matches an image. Patterns are compared with the reference of the source
+// and with the target repository, both without a transport, as oc mirror does.
 func blockedBy(patterns []imageset.Blocked, source, target string) (string, bool) {
 	for _, p := range patterns {
 		if p.Pattern.MatchString(source) || p.Pattern.MatchString(target) {
@@ -253,9 +249,8 @@ func (w *imageRequest) namedBy() string {
 	return "the configuration"
 }
 
-// pinned returns why the digest of a requested image cannot change; nothing if only tags and the filtered
-// catalog name it. A cluster unpacks the bundle that the catalog names, and runs what the manifests
-// in the bundle name.
+// pinned returns why the digest of a requested image cannot change; nothing if only tags and the filtered catalog name it. A
+// cluster unpacks the bundle that the catalog names, and runs what the manifests in the bundle name.
 func (w *imageRequest) pinned() []string {
 	switch {
 	case w.all:

@@ -8,10 +8,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/platform/path"
 )
 
-// unknownRisks looks for names of risks that no update of their channel has, on any architecture.
-// Such a risk no longer exists, or its name is misspelled. A misspelled name under accept keeps
-// updates away, which is a note. A misspelled name under forbid allows updates that should be
-// forbidden, which is a warning.
+// unknownRisks looks for names of risks that no update of their channel has, on any architecture. Such a risk no longer exists,
+// or its name is misspelled. A misspelled name under accept keeps updates away, which is a note. A misspelled name under forbid
+// allows updates that should be forbidden, which is a warning.
 func (c *releaseSelection) unknownRisks(all []*channel) {
 	for i, ch := range all {
 		same := slices.DeleteFunc(slices.Clone(all), func(o *channel) bool { return o.Name != ch.Name || o.Product != ch.Product })

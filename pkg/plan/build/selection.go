@@ -16,8 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
-// A Selection is the content that a configuration selects of its catalogs, before any image is
-// looked up or built.
+// A Selection is the content that a configuration selects of its catalogs, before any image is looked up or built.
 type Selection struct {
 	Catalogs []SelectedCatalog
 	// Notes are messages for the user, sorted.
@@ -83,8 +82,7 @@ func Unfiltered(name string, c *catalog.Catalog) SelectedCatalog {
 	return SelectedCatalog{Catalog: plan.Catalog{Source: name}, Result: &filter.Result{Catalog: c, Unchanged: true}}
 }
 
-// maxCatalogs is the number of catalogs that are read at the same time. Each may keep a whole index in
-// memory.
+// maxCatalogs is the number of catalogs that are read at the same time. Each may keep a whole index in memory.
 const maxCatalogs = 4
 
 // A catalogSelection is the catalogs of the configuration, in its order, after filtering.
@@ -145,8 +143,7 @@ func selectCatalogs(ctx context.Context, sources Sources, ops []imageset.Operato
 	return catalogSelection{all: all, notes: notes, unmet: unmet}, err
 }
 
-// notesOnUnknownOperators returns notes on installed operators that no catalog of the configuration
-// contains.
+// notesOnUnknownOperators returns notes on installed operators that no catalog of the configuration contains.
 func notesOnUnknownOperators(read []*selectedCatalog, installed []imageset.Installed) []string {
 	var notes []string
 	for _, in := range installed {

@@ -15,8 +15,7 @@ import (
 // describes (https://github.com/moby/buildkit/blob/master/docs/attestations/attestation-storage.md).
 const attestationOf = "vnd.docker.reference.digest"
 
-// makeSmaller stores an index with the images that requests select, adds it to the graph, and returns
-// its digest.
+// makeSmaller stores an index with the images that requests select, adds it to the graph, and returns its digest.
 func (g *manifestGraph) makeSmaller(ctx context.Context, source string, original digest.Digest, sources Sources) (digest.Digest, error) {
 	keep := map[digest.Digest]bool{}
 	for _, d := range g.reachable(original) {

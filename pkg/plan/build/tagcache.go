@@ -11,8 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/image"
 )
 
-// A tagCache resolves each tag once: two catalogs with the same source have the same content, even if
-// the tag moves.
+// A tagCache resolves each tag once: two catalogs with the same source have the same content, even if the tag moves.
 type tagCache struct {
 	image.Reader
 

@@ -131,8 +131,7 @@ func applyTagRule(ctx context.Context, img imageset.Image, sources Sources, opts
 	return out, nil
 }
 
-// nearestAge is the hint if only the ages of the images that matched exclude them: the youngest and the
-// oldest.
+// nearestAge is the hint if only the ages of the images that matched exclude them: the youngest and the oldest.
 func nearestAge(matched []tagrule.Tag, created map[string]time.Time) string {
 	var dated []tagrule.Tag
 	for _, t := range matched {

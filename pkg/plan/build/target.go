@@ -35,9 +35,8 @@ func (t target) isConfigured() bool { return t.request.repo != "" || t.request.t
 
 func (t target) name() string { return t.repo + ":" + t.tag }
 
-// precedenceOf orders the images that compete for one tag, the winner first: those with a configured
-// target, then those that are pulled by the tag, then those that have the tag beside a digest, by
-// which they are pulled.
+// precedenceOf orders the images that compete for one tag, the winner first: those with a configured target, then those that
+// are pulled by the tag, then those that have the tag beside a digest, by which they are pulled.
 func (t target) precedenceOf(ref reference.Reference) int {
 	switch {
 	case t.isConfigured():
@@ -76,9 +75,8 @@ func (t target) note() string {
 	return fmt.Sprintf("%s gets the tag %s, because registries list referrers under %s", t.request.source, t.tag, t.reserved)
 }
 
-// assignTargets assigns repository and tags to every image. If two different images compete for one
-// tag, the other one gets a tag made of its digest or a repository of its own, so that clusters
-// still find it.
+// assignTargets assigns repository and tags to every image. If two different images compete for one tag, the other one gets a
+// tag made of its digest or a repository of its own, so that clusters still find it.
 func assignTargets(all []resolvedImage) (images []plan.Image, notes []string, err error) {
 	targets := make([]target, 0, len(all))
 	images = make([]plan.Image, 0, len(all))
@@ -142,9 +140,8 @@ func (t target) origin() string {
 	return t.request.source
 }
 
-// merge sorts the images, and joins those with equal source, target and digest: an image that is
-// requested in two roles, such as a catalog that additionalImages lists too. The result has the
-// kind with the higher rank.
+// merge sorts the images, and joins those with equal source, target and digest: an image that is requested in two roles, such
+// as a catalog that additionalImages lists too. The result has the kind with the higher rank.
 func merge(images []plan.Image) []plan.Image {
 	slices.SortFunc(images, plan.CompareImages)
 	if len(images) == 0 {

@@ -29,9 +29,8 @@ type unlistedImages struct {
 	notes  []string
 }
 
-// findUnlisted finds the images that the kept bundles of a catalog use and do not list. The deployments of
-// a bundle that the catalog does not have are read from the bundle's image if the configuration asks for
-// these images.
+// findUnlisted finds the images that the kept bundles of a catalog use and do not list. The deployments of a bundle that the
+// catalog does not have are read from the bundle's image if the configuration asks for these images.
 func (r *selectedCatalog) findUnlisted(ctx context.Context, sources Sources, opts Options) (unlistedImages, error) {
 	var bundles []*catalog.Bundle
 	for _, p := range r.result.Catalog.Packages {

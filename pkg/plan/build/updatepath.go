@@ -6,8 +6,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
-// UpdatePath returns a path that was found in the graph of a channel as plans list it, without acks
-// and blockers.
+// UpdatePath returns a path that was found in the graph of a channel as plans list it, without acks and blockers.
 func UpdatePath(product release.Product, arch release.Arch, channel string, p path.Path) plan.UpdatePath {
 	u := plan.UpdatePath{
 		Product: product, Arch: arch, Channel: channel,

@@ -50,9 +50,8 @@ func (r *selectedCatalog) findYoung(ctx context.Context, sources Sources, opts O
 	return young, nil
 }
 
-// bundleTime returns when a bundle was created: the latest time of its image and of the images that it names, up to
-// the first that is not before the limit. Images whose time cannot be read are left out; if one is unavailable, the plan
-// says so.
+// bundleTime returns when a bundle was created: the latest time of its image and of the images that it names, up to the first
+// that is not before the limit. Images whose time cannot be read are left out; if one is unavailable, the plan says so.
 func bundleTime(ctx context.Context, sources Sources, b *catalog.Bundle, limit time.Time) (time.Time, error) {
 	created, err := CreationTime(ctx, sources.Images, b.Image)
 	if err != nil {

@@ -21,8 +21,7 @@ type youngCharts struct {
 	byEntry    map[*imageset.Chart][]string
 }
 
-// leavesOut reports whether a version in the index of a repository is too young, by the time that the index has
-// of it.
+// leavesOut reports whether a version in the index of a repository is too young, by the time that the index has of it.
 func (y *youngCharts) leavesOut(entry *imageset.Chart, v *chart.Version) bool {
 	return v.Version != entry.Version && y.isYoung(entry, v.Name, v.Version, parseTime(v.Created))
 }
