@@ -69,7 +69,7 @@ func afterCollection(now thresholds) {
 // memoryFor returns the memory limit for a live heap of so many bytes. It is always well above the
 // live heap with its garbage: with a limit that cannot be met, Go would collect continuously.
 func memoryFor(live uint64) int64 {
-	return max(leastMemory, int64(live+live/5+roomForGarbage/2)) //nolint:gosec // no heap is that large
+	return max(leastMemory, int64(live+live/5+max(roomForGarbage/2, live/32))) //nolint:gosec // no heap is that large
 }
 
 // garbageFor returns the percentage for a live heap of so many bytes.

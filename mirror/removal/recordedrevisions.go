@@ -68,7 +68,7 @@ func (r *recordedRevisions) readPlan(ctx context.Context, revision *setrecord.Re
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := plan.Read(text, r.all.Digests())
+	p, err := plan.Read(text, r.all.Digests()...)
 	if err == nil {
 		_, err = io.Copy(io.Discard, text) // its end verifies the digest
 	}

@@ -264,3 +264,22 @@ func (p *Plan) explainRelease(name string) ExplainedRelease {
 	}
 	return x
 }
+
+// NeededBy names what needs an image: bundles, releases, charts and lists of the configuration, each once.
+func NeededBy(because []Reason) (names []string) {
+	for _, b := range because {
+		name := b.Bundle
+		switch {
+		case b.Release != "":
+			name = "release " + b.Release
+		case b.Chart != "":
+			name = "chart " + b.Chart
+		case name == "":
+			name = "mirror." + b.List
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

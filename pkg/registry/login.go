@@ -39,11 +39,7 @@ type LoginResult struct {
 func Login(ctx context.Context, o LoginOptions) (*LoginResult, error) {
 	e, done := o.Env.OrDefault()
 	defer done()
-	host, path, err := parseRegistry(o.Registry)
-	if err != nil {
-		return nil, err
-	}
-	file, err := loginFile(e)
+	host, path, file, err := loginPlace(e, o.Registry)
 	if err != nil {
 		return nil, err
 	}
@@ -92,11 +88,7 @@ type LogoutResult struct {
 func Logout(ctx context.Context, o LogoutOptions) (*LogoutResult, error) {
 	e, done := o.Env.OrDefault()
 	defer done()
-	host, path, err := parseRegistry(o.Registry)
-	if err != nil {
-		return nil, err
-	}
-	file, err := loginFile(e)
+	host, path, file, err := loginPlace(e, o.Registry)
 	if err != nil {
 		return nil, err
 	}
@@ -114,13 +106,15 @@ func Logout(ctx context.Context, o LogoutOptions) (*LogoutResult, error) {
 	return result, nil
 }
 
-// loginFile returns the file in which credentials are stored.
-func loginFile(e *env.Env) (string, error) {
-	file, err := keychain.Options{AuthFile: e.AuthFile, Getenv: e.Variable, Home: e.Home}.LoginFile()
-	if err != nil {
-		return "", advice.Wrap(advice.Input, err, "")
+// loginPlace returns the host and path of a registry, and the file in which credentials are stored.
+func loginPlace(e *env.Env, registry string) (host, path, file string, err error) {
+	if host, path, err = parseRegistry(registry); err != nil {
+		return "", "", "", err
 	}
-	return file, nil
+	if file, err = (keychain.Options{AuthFile: e.AuthFile, Getenv: e.Variable, Home: e.Home}).LoginFile(); err != nil {
+		err = advice.Wrap(advice.Input, err, "")
+	}
+	return host, path, file, err
 }
 
 // storeError adds a hint to the error of a file that cannot be written.

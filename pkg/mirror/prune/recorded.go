@@ -128,19 +128,8 @@ func (r *repository) addTag(name string, d digest.Digest, revision Revision, wan
 }
 
 // Digests are those of all content of plans, whose texts further plans may share.
-func (r *Recorded) Digests() iter.Seq[digest.Digest] {
-	return func(yield func(digest.Digest) bool) {
-		for d := range r.contents {
-			if !yield(d) {
-				return
-			}
-		}
-		for d := range r.blobs {
-			if !yield(d) {
-				return
-			}
-		}
-	}
+func (r *Recorded) Digests() []iter.Seq[digest.Digest] {
+	return []iter.Seq[digest.Digest]{maps.Keys(r.contents), maps.Keys(r.blobs)}
 }
 
 // Add adds the plan of a revision. names are the repositories in the mirror, as mirror.RegistryPath.Repositories returns them.

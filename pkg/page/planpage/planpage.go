@@ -155,26 +155,6 @@ func (b *builder) attention() page.Section {
 	return s
 }
 
-// requiredBy names what needs an image.
-func requiredBy(all []plan.Reason) string {
-	var who []string
-	for _, r := range all {
-		name := r.Bundle
-		switch {
-		case r.Release != "":
-			name = "release " + r.Release
-		case r.Chart != "":
-			name = "chart " + r.Chart
-		case name == "":
-			name = "mirror." + r.List
-		}
-		if !slices.Contains(who, name) {
-			who = append(who, name)
-		}
-	}
-	return diagram.Few(who, 3)
-}
-
 // line returns the first line that asked for an image.
 func (b *builder) line(source string, all []plan.Reason) int {
 	for _, r := range all {
@@ -192,3 +172,6 @@ func first(lines []int) int {
 	}
 	return lines[0]
 }
+
+// requiredBy names what needs an image.
+func requiredBy(all []plan.Reason) string { return diagram.Few(plan.NeededBy(all), 3) }

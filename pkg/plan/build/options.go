@@ -47,12 +47,6 @@ func (s Sources) withTagCache() Sources {
 	return s
 }
 
-// withoutTagCache returns sources that have forgotten what tags resolved to.
-func (s Sources) withoutTagCache() Sources {
-	s.Images = localImages{s.uncached}
-	return s
-}
-
 // Options change how a plan is made.
 type Options struct {
 	// Jobs is the number of manifests to read at the same time; 0 means 16.

@@ -114,7 +114,7 @@ func Plan(ctx context.Context, cfg *imageset.Config, name string, sources Source
 	if err != nil {
 		return nil, err
 	}
-	sources = sources.withoutTagCache()
+	sources.Images = localImages{sources.uncached} // no tag is read again
 	graph.images = sources.Images
 	if err := graph.convertImages(ctx, builtImages, sources, opts); err != nil {
 		return nil, err

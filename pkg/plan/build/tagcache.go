@@ -33,10 +33,6 @@ type taggedLookup struct {
 	err        error
 }
 
-func (n *taggedLookup) descriptor() ocispec.Descriptor {
-	return ocispec.Descriptor{MediaType: n.mediaType, Digest: n.digest, Size: n.size}
-}
-
 // read reads the manifest if this did not happen before, and returns its text if it is known.
 func (n *taggedLookup) read(ctx context.Context, c *tagCache, source string) ([]byte, error) {
 	n.Lock()
@@ -82,5 +78,5 @@ func (c *tagCache) Manifest(ctx context.Context, source string, d digest.Digest)
 	case err == nil && raw == nil:
 		return c.Reader.Manifest(ctx, source, n.digest)
 	}
-	return n.descriptor(), raw, err
+	return ocispec.Descriptor{MediaType: n.mediaType, Digest: n.digest, Size: n.size}, raw, err
 }

@@ -128,24 +128,7 @@ func writeTagRules(b *strings.Builder, rules []plan.TagRule) {
 	}))
 }
 
-func requiredBy(because []plan.Reason) string {
-	var who []string
-	for _, b := range because {
-		name := b.Bundle
-		switch {
-		case b.Release != "":
-			name = "release " + b.Release
-		case b.Chart != "":
-			name = "chart " + b.Chart
-		case name == "":
-			name = "mirror." + b.List
-		}
-		if !slices.Contains(who, name) {
-			who = append(who, name)
-		}
-	}
-	return firstOf(who)
-}
+func requiredBy(because []plan.Reason) string { return firstOf(plan.NeededBy(because)) }
 
 func writeTotals(b *strings.Builder, p *plan.Plan, destination string, toCopy *mirror.ToCopy, deltas *airgap.PlannedDeltas, width int) {
 	count := map[plan.ImageKind]int{}
