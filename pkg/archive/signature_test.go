@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,7 +28,7 @@ import (
 type scribe struct {
 	signer ssh.Signer
 	policy *sshsig.Policy // requires a signature of this signer
-	asked  int
+	asked  atomic.Int64
 }
 
 func newScribe(t testing.TB, name string) *scribe {
@@ -48,7 +49,7 @@ func (s *scribe) allowed(name string) []byte {
 }
 
 func (s *scribe) sign(_ context.Context, manifest io.Reader) ([]byte, error) {
-	s.asked++
+	s.asked.Add(1)
 	return sshsig.Sign(s.signer, SignatureNamespace, manifest)
 }
 
@@ -224,8 +225,8 @@ func TestSigning(t *testing.T) {
 	}
 	// There is no new content, but the archive is signed.
 	s.write(t, dir, Options{Sign: ops.sign})
-	if v, err := opened(ops.policy, dir); err != nil || ops.asked != 1 {
-		t.Errorf("%+v, %v, asked %d times", v, err, ops.asked)
+	if v, err := opened(ops.policy, dir); err != nil || ops.asked.Load() != 1 {
+		t.Errorf("%+v, %v, asked %d times", v, err, ops.asked.Load())
 	}
 	// A run without new content keeps the signature, with and without a signer.
 	before, err := os.Stat(filepath.Join(dir, firstSig))
