@@ -3,6 +3,7 @@ package catalog_test
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -61,7 +62,9 @@ func objects(c *catalog.Catalog) []object {
 			add(d.Meta)
 		}
 	}
-	for _, m := range c.Others {
+	for _, m := range slices.SortedStableFunc(slices.Values(c.Others), func(a, b *catalog.Meta) int { // as they are written
+		return strings.Compare(a.Schema+"\x00"+a.Name, b.Schema+"\x00"+b.Name)
+	}) {
 		add(m)
 	}
 	return all
