@@ -53,6 +53,20 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// TestTimeUp tells a target whose time ended from one that failed.
+func TestTimeUp(t *testing.T) {
+	t.Parallel()
+	for out, want := range map[string]bool{
+		"fuzz: elapsed: 5s, execs: 9 (1/sec), new interesting: 0 (total: 1)\n--- FAIL: FuzzA (5.46s)\n    context deadline exceeded\nFAIL\n":           true,
+		"--- FAIL: FuzzA (0.46s)\n    --- FAIL: FuzzA (0.00s)\n        a_test.go:1: context deadline exceeded\nFAIL\n":                               false,
+		"--- FAIL: FuzzA (0.46s)\n    --- FAIL: FuzzA (0.00s)\n        a_test.go:1: no\n    \n    Failing input written to testdata/fuzz/A/1\nFAIL\n": false,
+	} {
+		if got := timeUp(out); got != want {
+			t.Errorf("%q: %t", out, got)
+		}
+	}
+}
+
 // TestRun fuzzes a target that finds nothing and one that fails at once.
 func TestRun(t *testing.T) {
 	t.Parallel()
