@@ -57,8 +57,8 @@ func TestChoose(t *testing.T) {
 func TestTimeUp(t *testing.T) {
 	t.Parallel()
 	for out, want := range map[string]bool{
-		"fuzz: elapsed: 5s, execs: 9 (1/sec), new interesting: 0 (total: 1)\n--- FAIL: FuzzA (5.46s)\n    context deadline exceeded\nFAIL\n":           true,
-		"--- FAIL: FuzzA (0.46s)\n    --- FAIL: FuzzA (0.00s)\n        a_test.go:1: context deadline exceeded\nFAIL\n":                               false,
+		"fuzz: elapsed: 5s, execs: 9 (1/sec), new interesting: 0 (total: 1)\n--- FAIL: FuzzA (5.46s)\n    context deadline exceeded\nFAIL\n":          true,
+		"--- FAIL: FuzzA (0.46s)\n    --- FAIL: FuzzA (0.00s)\n        a_test.go:1: context deadline exceeded\nFAIL\n":                                false,
 		"--- FAIL: FuzzA (0.46s)\n    --- FAIL: FuzzA (0.00s)\n        a_test.go:1: no\n    \n    Failing input written to testdata/fuzz/A/1\nFAIL\n": false,
 	} {
 		if got := timeUp(out); got != want {
