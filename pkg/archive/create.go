@@ -135,7 +135,9 @@ func openComplete(ctx context.Context, dir string, c Content, opts Options) (*Wr
 	for i := range w.slots {
 		w.slots[i].done = true
 	}
-	w.removeLeftovers(root, l, id.sequence)
+	if err := w.removeLeftovers(root, l); err != nil {
+		opts.Log.Warn("cannot remove what an earlier run left in the folder", "dir", dir, "error", err)
+	}
 	return w, w.sign(ctx, durable.Folder{Root: root}, e.digest)
 }
 

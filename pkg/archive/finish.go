@@ -180,21 +180,21 @@ func (w *Writer) renameFiles() error {
 	}
 	w.complete = true
 	if w.opts.Replace {
-		if err := w.removeOlder(w.set.Sequence); err != nil {
+		if err := w.removeOlder(); err != nil {
 			return fmt.Errorf("the archive is complete, but removing older ones failed: %w", err)
 		}
 	}
 	return w.removePartial()
 }
 
-// removeOlder removes the sets before a sequence.
-func (w *Writer) removeOlder(than int) error {
+// removeOlder removes the older sets.
+func (w *Writer) removeOlder() error {
 	l, err := list(w.root)
 	if err != nil {
 		return err
 	}
 	for sequence, names := range l.files {
-		if sequence < than {
+		if sequence < w.set.Sequence {
 			volumes := l.volumesOf(w.root, sequence)
 			if err := remove(w.root, names); err != nil {
 				return err

@@ -10,9 +10,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 )
 
-// Tidy removes from dir what a run left there that was killed when its archive was complete: its files, and the archives
-// that it replaces, which are those before the sequence first. What it cannot remove is logged.
-func Tidy(dir string, first int, log *slog.Logger) error {
+// Tidy removes from dir what a run left there that was killed when its archive was complete. All archives stay. What it
+// cannot remove is logged; log may be nil.
+func Tidy(dir string, log *slog.Logger) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -22,21 +22,16 @@ func Tidy(dir string, first int, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	opts := Options{Replace: true, Log: cmp.Or(log, slog.New(slog.DiscardHandler))}
-	(&Writer{dir: dir, opts: opts}).removeLeftovers(root, l, first)
+	if err := (&Writer{dir: dir}).removeLeftovers(root, l); err != nil {
+		cmp.Or(log, slog.New(slog.DiscardHandler)).Warn("cannot remove what an earlier run left in the folder", "dir", dir, "error", err)
+	}
 	return nil
 }
 
-// removeLeftovers cleans up after a run that was killed when its archive, a sequence, was complete and before it
-// left the folder. Work that a run could still continue stays, and so does the folder of a run in progress.
-func (w *Writer) removeLeftovers(root *os.Root, l *listing, sequence int) {
-	if err := w.leave(root, l, sequence); err != nil {
-		w.opts.Log.Warn("cannot remove what an earlier run left in the folder", "dir", w.dir, "error", err)
-	}
-}
-
-// leave is removeLeftovers with its error.
-func (w *Writer) leave(root *os.Root, l *listing, sequence int) (err error) {
+// removeLeftovers cleans up after a run that was killed when its archive was complete and before it
+// left the folder. Work that a run could still continue stays, and so does the folder of a run in
+// progress.
+func (w *Writer) removeLeftovers(root *os.Root, l *listing) (err error) {
 	if !l.partial {
 		return nil
 	}
@@ -44,7 +39,7 @@ func (w *Writer) leave(root *os.Root, l *listing, sequence int) (err error) {
 	if err != nil || !info.IsDir() {
 		return err
 	}
-	left := &Writer{dir: w.dir, opts: w.opts, root: root}
+	left := &Writer{dir: w.dir, opts: w.opts, packing: w.packing, root: root}
 	if left.partial, err = root.OpenRoot(partialName); err != nil {
 		return err
 	}
@@ -64,7 +59,7 @@ func (w *Writer) leave(root *os.Root, l *listing, sequence int) (err error) {
 		return errors.Join(err, left.lock.Release())
 	}
 	if w.opts.Replace {
-		if err := left.removeOlder(sequence); err != nil {
+		if err := left.removeOlder(); err != nil {
 			return errors.Join(fmt.Errorf("removing older archives: %w", err), left.lock.Release())
 		}
 	}

@@ -28,7 +28,7 @@ func TestTidiesBehindACompleteArchive(t *testing.T) {
 		want := folder(t, dir)
 		leave(t, dir, inside...)
 		if name == "tidied" {
-			fail.On(t, Tidy(dir, 1, nil))
+			fail.On(t, Tidy(dir, nil))
 		} else {
 			w := begin(t, dir, s, Options{})
 			if !w.Complete() {

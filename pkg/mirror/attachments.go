@@ -94,12 +94,12 @@ func (img *image) attachTo(holders []*image, first bool) {
 			h.waiting++
 		default:
 			img.waiting++
-			h.waiters().attachments = append(h.waiters().attachments, img)
+			h.ensureWaits().attachments = append(h.ensureWaits().attachments, img)
 			if len(h.Tags) == 0 {
 				continue
 			}
 		}
-		img.waiters().tagsWaiting = append(img.waiters().tagsWaiting, h)
+		img.ensureWaits().tagsWaiting = append(img.ensureWaits().tagsWaiting, h)
 	}
 }
 

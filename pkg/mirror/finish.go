@@ -56,7 +56,7 @@ func (r *run) finish(img *image, err error) {
 	for _, cat := range r.dependents(img) {
 		if err != nil {
 			cat.mu.Lock()
-			cat.waiters().missingImages = append(cat.waiters().missingImages, img.Source)
+			cat.ensureWaits().missingImages = append(cat.ensureWaits().missingImages, img.Source)
 			cat.mu.Unlock()
 			r.dependencyDone(cat, errWithheld)
 			continue

@@ -143,7 +143,7 @@ func (r *run) report(p *plan.Plan) *Report {
 		case img.present:
 			rep.Present++
 		case errors.Is(img.err, errWithheld):
-			missing := img.waiters().missingImages
+			missing := img.ensureWaits().missingImages
 			slices.Sort(missing)
 			whole, _ := img.Publishable()
 			rep.Withheld = append(rep.Withheld, Withheld{Catalog: whole.Catalog, Release: whole.Release, Missing: slices.Compact(missing)})

@@ -52,8 +52,8 @@ type waits struct {
 	missingImages []string
 }
 
-// waiters returns the waits of an image, to be changed.
-func (img *image) waiters() *waits {
+// ensureWaits returns the waits of an image, to be changed.
+func (img *image) ensureWaits() *waits {
 	if img.waits == nil {
 		img.waits = &waits{}
 	}
@@ -149,7 +149,7 @@ func newWork(p *plan.Plan, perRepository bool) (*work, error) {
 					return ok && needs == whole
 				}) {
 					img.err = errWithheld
-					img.waiters().missingImages = append(img.waiters().missingImages, m.Source)
+					img.ensureWaits().missingImages = append(img.ensureWaits().missingImages, m.Source)
 				}
 			}
 		}

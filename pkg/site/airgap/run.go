@@ -97,11 +97,7 @@ func (n *Export) signPresent(ctx context.Context, p *plan.Plan, source image.Rea
 			return &mirror.Report{}, err
 		}
 	}
-	first := 0
-	if n.opts.Archive.Replace && !n.history.unidentified && len(folder.BuildsOn) == 0 {
-		first = folder.Sequence
-	}
-	if err := cmp.Or(archive.Tidy(n.opts.Dir, first, n.opts.Archive.Log), n.result.listFiles(n.opts.Dir)); err != nil {
+	if err := cmp.Or(archive.Tidy(n.opts.Dir, n.opts.Archive.Log), n.result.listFiles(n.opts.Dir)); err != nil {
 		return &mirror.Report{}, err
 	}
 	return mirror.Run(ctx, p, source, presentDestination{func(digest.Digest) bool { return true }}, run)
