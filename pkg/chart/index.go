@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -153,7 +155,7 @@ func splitEntries(text []byte) map[string][]byte {
 			if inside = string(line) == "entries:"; inside && len(entries) > 0 {
 				return nil
 			}
-			if !inside && (bytes.HasPrefix(line, []byte("entries")) || line[0] == '{' || line[0] == '&') {
+			if !inside && bytes.HasPrefix(line, []byte("entries")) || !topLevel().Match(line) {
 				return nil
 			}
 		case !inside || isItem(trimmed) && depth > 0 && depth <= indent && name != "":
@@ -176,6 +178,9 @@ func splitEntries(text []byte) map[string][]byte {
 	}
 	return entries
 }
+
+// topLevel matches lines without indentation. Others may belong to a text of several lines.
+var topLevel = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(---|[A-Za-z]+:( .*)?)$`) })
 
 // isItem reports whether a line is an entry of a list.
 func isItem(line []byte) bool {

@@ -111,10 +111,8 @@ func loginPlace(e *env.Env, registry string) (host, path, file string, err error
 	if host, path, err = parseRegistry(registry); err != nil {
 		return "", "", "", err
 	}
-	if file, err = (keychain.Options{AuthFile: e.AuthFile, Getenv: e.Variable, Home: e.Home}).LoginFile(); err != nil {
-		err = advice.Wrap(advice.Input, err, "")
-	}
-	return host, path, file, err
+	file, err = keychain.Options{AuthFile: e.AuthFile, Getenv: e.Variable, Home: e.Home}.LoginFile()
+	return host, path, file, advice.Wrap(advice.Input, err, "")
 }
 
 // storeError adds a hint to the error of a file that cannot be written.

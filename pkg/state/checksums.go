@@ -71,8 +71,8 @@ func readChecksums(disk durable.Folder) (*checksums, error) {
 		return nil, unreadableChecksums(disk, err)
 	}
 	for name := range c.byName {
-		if _, err := disk.Root.Lstat(name); errors.Is(err, os.ErrNotExist) {
-			delete(c.byName, name) // the user removed it, or a run was killed before it was written
+		if _, err := disk.Root.Lstat(name); err != nil {
+			delete(c.byName, name) // the user removed it, a run was killed before it was written, or no file has such a name
 			c.stale = true
 		}
 	}

@@ -1,7 +1,9 @@
 package graph
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/blang/semver/v4"
 
@@ -50,5 +52,15 @@ func Range(e catalog.Entry) (semver.Range, error) {
 	if e.SkipRange == "" {
 		return func(semver.Version) bool { return false }, nil
 	}
-	return semver.ParseRange(e.SkipRange)
+	return ParseRange(e.SkipRange)
+}
+
+// ParseRange parses a range of versions. The error is the one of blang/semver, whose ranges with an empty alternative, such as
+// "1.0.0 || || 2.0.0", panic when they are used.
+func ParseRange(text string) (semver.Range, error) {
+	within, err := semver.ParseRange(text)
+	if err == nil && slices.ContainsFunc(strings.Split(text, "||"), func(part string) bool { return strings.TrimSpace(part) == "" }) {
+		return nil, fmt.Errorf("%q has an empty alternative", text)
+	}
+	return within, err
 }

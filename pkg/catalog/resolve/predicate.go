@@ -8,6 +8,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
 
 // A predicate decides whether a bundle satisfies a dependency.
@@ -74,7 +75,7 @@ func (v packageValue) predicate() (predicate, error) {
 	if len(v.VersionRange) > maxRange {
 		return nil, fmt.Errorf("its version range has %d bytes; the limit is %d", len(v.VersionRange), maxRange)
 	}
-	within, err := semver.ParseRange(v.VersionRange)
+	within, err := graph.ParseRange(v.VersionRange)
 	if err != nil {
 		return nil, fmt.Errorf("version range %q: %w", printable(v.VersionRange), err)
 	}

@@ -3,8 +3,6 @@ package validate
 import (
 	"strings"
 
-	"github.com/blang/semver/v4"
-
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 )
@@ -57,7 +55,7 @@ func (r *report) entries(c *catalog.Channel, bundles map[string]bool) {
 			}
 		}
 		if e.SkipRange != "" {
-			if _, err := semver.ParseRange(e.SkipRange); err != nil {
+			if _, err := graph.ParseRange(e.SkipRange); err != nil {
 				r.add(EntrySkipRange, c.Meta, "package %q, channel %q, entry %q: skipRange %q is not a range: %v", c.Package, c.Name, e.Name, e.SkipRange, err)
 			}
 		}

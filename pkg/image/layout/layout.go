@@ -45,20 +45,19 @@ type Layout struct {
 // A digestSet is a set of digests for several goroutines.
 type digestSet struct {
 	mu  sync.Mutex
-	all map[digest.Digest]struct{}
+	all map[digest.Digest]bool
 }
 
 func (s *digestSet) add(d digest.Digest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.all[d] = struct{}{}
+	s.all[d] = true
 }
 
 func (s *digestSet) has(d digest.Digest) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.all[d]
-	return ok
+	return s.all[d]
 }
 
 // Options configure how a layout is written.
@@ -216,7 +215,7 @@ func (l *Layout) trackIfEmpty() error {
 			return nil
 		}
 	}
-	l.written = &digestSet{all: map[digest.Digest]struct{}{}}
+	l.written = &digestSet{all: map[digest.Digest]bool{}}
 	return nil
 }
 

@@ -147,6 +147,9 @@ func FuzzTranslate(f *testing.F) {
 		}
 		second, err := Translate(first.Args[1:], testOptions(nil))
 		fail.On(t, err)
+		if strings.Contains(" "+line, " -- ") && second.Args[0] != first.Args[0] {
+			return // the destination has the name of a command
+		}
 		got, want := slices.Sorted(slices.Values(second.Args)), slices.Sorted(slices.Values(first.Args))
 		fail.Diff(t, want, got)
 		for _, note := range second.Notes {
