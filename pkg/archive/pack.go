@@ -284,9 +284,8 @@ func (p *packing) packEntries(o *Options, files, content []entry, was *encryptio
 	for _, e := range content {
 		size += float64(e.Size)
 	}
-	first := &p.set.Volumes[0] // of one, usually
-	share := min(1, float64(p.set.VolumeSize)/max(size, 1))
-	first.Entries = slices.Grow(first.Entries, len(files)+1+int(share*float64(len(content))))
+	share := min(1, float64(p.set.VolumeSize)/max(size, 1)) // of the first volume
+	p.set.Volumes[0].Entries = slices.Grow(p.set.Volumes[0].Entries, len(files)+1+int(share*float64(len(content))))
 	for _, e := range files { // they are kept together
 		if l.freeSpace(0, l.encrypter.headerSize(&e)) < l.encrypter.paddedSize(e.Size) {
 			p.oversized = append(p.oversized, e)

@@ -143,8 +143,7 @@ func (r *run) report(p *plan.Plan) *Report {
 		case img.present:
 			rep.Present++
 		case errors.Is(img.err, errWithheld):
-			missing := img.ensureWaits().missingImages
-			slices.Sort(missing)
+			missing := slices.Sorted(slices.Values(img.ensureWaits().missingImages))
 			whole, _ := img.Publishable()
 			rep.Withheld = append(rep.Withheld, Withheld{Catalog: whole.Catalog, Release: whole.Release, Missing: slices.Compact(missing)})
 		case img.err != nil:

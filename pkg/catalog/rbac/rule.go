@@ -60,7 +60,9 @@ func (r Rule) Permissions() []Permission {
 			}
 		}
 		for _, url := range r.NonResourceURLs {
-			list = append(list, Permission{Verb: verb, URL: url})
+			if url != "" {
+				list = append(list, Permission{Verb: verb, URL: url})
+			}
 		}
 	}
 	return list

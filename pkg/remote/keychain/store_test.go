@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
@@ -151,7 +152,7 @@ func FuzzStore(f *testing.F) {
 	f.Add([]byte(``), "docker.io")
 	f.Add([]byte(`{"AUTHS":{"a/b":{}},"auths":null}`), "a/b")
 	f.Fuzz(func(t *testing.T, before []byte, key string) {
-		if key == "" || normalizeKey(key) == "" {
+		if key == "" || normalizeKey(key) == "" || !utf8.ValidString(key) {
 			return
 		}
 		path := filepath.Join(t.TempDir(), "auth.json")
