@@ -90,7 +90,7 @@ func TestPack(t *testing.T) {
 					t.Errorf("%s has %d bytes", v.Name, v.Size)
 				}
 			}
-			again, err := parseUnfinished(encoded(t, p.set))
+			again, err := parse(bytes.NewReader(encoded(t, p.set)), true, nil)
 			fail.On(t, err)
 			fail.Diff(t, p.set, again)
 		})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
@@ -24,8 +26,15 @@ const maxSet = 128 << 20
 // maxVolume limits a volume, in bytes, so that sums of offsets cannot overflow.
 const maxVolume = 1 << 62
 
-// parseUnfinished is parse for a set whose parts may not be written yet and have no digests.
-func parseUnfinished(raw []byte) (*set, error) { return parse(bytes.NewReader(raw), true, nil) }
+// readUnfinished reads the manifest of a set whose parts may not be written yet and have no digests.
+func readUnfinished(folder *os.Root, id setID) (*set, error) {
+	f, info, err := regular.Open(folder, id.manifest())
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read from
+	return parse(io.NewSectionReader(f, 0, min(info.Size(), maxSet)), true, nil)
+}
 
 // parseInner reads the inner set manifest of an encrypted set. Its files are those of the outer
 // one.

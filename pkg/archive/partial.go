@@ -13,7 +13,6 @@ import (
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
 
@@ -162,11 +161,7 @@ func (w *Writer) unfinished(l *listing) *packing {
 	} else {
 		return nil
 	}
-	raw, err := regular.Read(w.partial, id.manifest(), maxSet)
-	if err != nil {
-		return nil
-	}
-	s, err := parseUnfinished(raw)
+	s, err := readUnfinished(w.partial, id)
 	if err != nil || s.id() != id {
 		return nil
 	}

@@ -137,11 +137,7 @@ func (w *Writer) findInFolder(folder *os.Root, written func(digest.Digest) bool)
 		if w.allFound() {
 			return
 		}
-		raw, err := regular.Read(folder, id.manifest(), maxSet)
-		if err != nil {
-			continue
-		}
-		if s, err := parseUnfinished(raw); err == nil {
+		if s, err := readUnfinished(folder, id); err == nil {
 			w.findInSet(folder, s, written)
 		}
 	}

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -162,7 +163,7 @@ func FuzzSplit(f *testing.F) {
 		for _, d := range content {
 			fail.Diff(t, d.Size, have[d.Digest])
 		}
-		again, err := parseUnfinished(encoded(t, p.set))
+		again, err := parse(bytes.NewReader(encoded(t, p.set)), true, nil)
 		fail.On(t, err)
 		fail.Diff(t, p.set, again)
 		if _, err := parseSet(encoded(t, p.set)); (err == nil) == p.set.split() {

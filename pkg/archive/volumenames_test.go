@@ -102,7 +102,7 @@ func TestHostileVolumeNames(t *testing.T) {
 	fail.On(t, err)
 	var text strings.Builder
 	fail.On(t, p.set.write(&text))
-	_, err = parseUnfinished([]byte(text.String()))
+	_, err = parse(strings.NewReader(text.String()), true, nil)
 	fail.On(t, err)
 	for old, replacement := range map[string]string{
 		`"firstVolume":7`:        `"firstVolume":8`,
@@ -116,7 +116,7 @@ func TestHostileVolumeNames(t *testing.T) {
 		if changed == text.String() {
 			changed = strings.Replace(text.String(), `"firstVolume":7`, replacement, 1)
 		}
-		if _, err := parseUnfinished([]byte(changed)); err == nil || changed == text.String() {
+		if _, err := parse(strings.NewReader(changed), true, nil); err == nil || changed == text.String() {
 			t.Errorf("%s in place of %s is accepted", replacement, old)
 		}
 	}

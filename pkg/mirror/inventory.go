@@ -86,7 +86,8 @@ func sortedImages(images []state.Image) []state.Image {
 // Omitted is the content of a plan that a site already has, so that an archive for it need not
 // carry it.
 type Omitted struct {
-	where map[digest.Digest]string
+	all   map[digest.Digest]struct{}
+	where map[digest.Digest]string // the repository of a blob that a new image needs
 	// Manifests, Blobs and Bytes are the numbers of omitted content, each counted once.
 	Manifests, Blobs int
 	Bytes            int64
@@ -115,7 +116,7 @@ func FindOmitted(p *plan.Plan, r *state.Receipt) (*Omitted, error) {
 			blobs[b.Digest] = siteBlob{at.Name, b.Size}
 		}
 	}
-	l := &Omitted{where: map[digest.Digest]string{}}
+	l := &Omitted{all: map[digest.Digest]struct{}{}, where: map[digest.Digest]string{}}
 	needed := map[digest.Digest]bool{} // by images that are new
 	visit := func(known bool) error {
 		for i := range p.Images {
@@ -128,10 +129,8 @@ func FindOmitted(p *plan.Plan, r *state.Receipt) (*Omitted, error) {
 			err := contents.Walk(img.Digest, func(m *plan.Manifest) error {
 				if !known {
 					needed[m.Digest] = true
-				} else if _, noted := l.where[m.Digest]; !noted && !needed[m.Digest] {
-					l.where[m.Digest] = ""
-					l.Manifests++
-					l.Bytes += m.Size
+				} else if !needed[m.Digest] {
+					l.add(m.Digest, m.Size, &l.Manifests)
 				}
 				return nil
 			}, func(b plan.Blob) error {
@@ -139,11 +138,7 @@ func FindOmitted(p *plan.Plan, r *state.Receipt) (*Omitted, error) {
 				if !found || has.size != b.Size {
 					return nil
 				}
-				if _, noted := l.where[b.Digest]; !noted {
-					l.where[b.Digest] = ""
-					l.Blobs++
-					l.Bytes += b.Size
-				}
+				l.add(b.Digest, b.Size, &l.Blobs)
 				if !known {
 					l.where[b.Digest] = has.repository
 				}
@@ -161,6 +156,15 @@ func FindOmitted(p *plan.Plan, r *state.Receipt) (*Omitted, error) {
 	return l, visit(true)
 }
 
+// add omits content, and counts it once.
+func (l *Omitted) add(d digest.Digest, size int64, count *int) {
+	if !l.Has(d) {
+		l.all[d] = struct{}{}
+		l.Bytes += size
+		*count++
+	}
+}
+
 // A siteBlob is where a site has a blob.
 type siteBlob struct {
 	repository string
@@ -169,7 +173,7 @@ type siteBlob struct {
 
 // Has reports whether content is omitted.
 func (l *Omitted) Has(d digest.Digest) bool {
-	_, ok := l.where[d]
+	_, ok := l.all[d]
 	return ok
 }
 

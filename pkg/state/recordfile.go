@@ -8,10 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"weak"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
@@ -35,8 +38,8 @@ func (w *Workspace) Records(mirror string) (map[string]Record, error) {
 		}
 	}
 	all := map[string]Record{}
-	err = w.eachRecord(mirror, func(name string, dec *json.Decoder) error {
-		r, err := readRecord(dec)
+	err = w.eachRecord(mirror, func(name string, text io.Reader) error {
+		r, err := readRecord(json.NewDecoder(text))
 		all[name] = r
 		return err
 	})
@@ -94,8 +97,8 @@ func (w *Workspace) catalogNames() ([]resources.CatalogName, error) {
 	}
 	var all []Record
 	for _, file := range files {
-		err := w.eachRecord(strings.TrimSuffix(filepath.Base(file), ".json"), func(_ string, dec *json.Decoder) error {
-			r, err := readRecord(dec)
+		err := w.eachRecord(strings.TrimSuffix(filepath.Base(file), ".json"), func(_ string, text io.Reader) error {
+			r, err := readRecord(json.NewDecoder(text))
 			all = append(all, Record{Names: r.Names})
 			return err
 		})
@@ -106,16 +109,15 @@ func (w *Workspace) catalogNames() ([]resources.CatalogName, error) {
 	return JoinNames(all...), nil
 }
 
-// eachRecord calls read for each record of a mirror. read decodes the next value of dec. Records may
-// be large, so at most one of them is in memory as text.
-func (w *Workspace) eachRecord(mirror string, read func(name string, dec *json.Decoder) error) error {
+// eachRecord calls read with the JSON of each record of a mirror. Records may be large, so the text is not in memory as a
+// whole.
+func (w *Workspace) eachRecord(mirror string, read func(name string, text io.Reader) error) error {
 	f, err := w.openState(recordFile(mirror))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		err = eachMember(json.NewDecoder(bufio.NewReaderSize(f, 64<<10)), read)
-		err = errors.Join(err, f.Close())
+		err = errors.Join(eachMember(f, read), f.Close())
 	}
 	if err != nil {
 		return advice.Wrap(advice.Failure, fmt.Errorf("reading %s: %w", filepath.Join(w.dir, recordFile(mirror)), err),
@@ -124,24 +126,31 @@ func (w *Workspace) eachRecord(mirror string, read func(name string, dec *json.D
 	return nil
 }
 
-// eachMember calls read for each member of a JSON object.
-func eachMember(dec *json.Decoder, read func(name string, dec *json.Decoder) error) error {
-	if t, err := dec.Token(); err != nil {
+// eachMember calls read for each member of the JSON object in a file.
+func eachMember(f io.ReaderAt, read func(name string, text io.Reader) error) error {
+	dec := jsontext.NewDecoder(io.NewSectionReader(f, 0, math.MaxInt64), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if t, err := dec.ReadToken(); err != nil {
 		return err
-	} else if t != json.Delim('{') {
+	} else if t.Kind() != '{' {
 		return fmt.Errorf("it starts with %v and is not an object", t)
 	}
-	for dec.More() {
-		t, err := dec.Token()
+	for dec.PeekKind() == '"' {
+		t, err := dec.ReadToken()
 		if err != nil {
 			return err
 		}
-		name, _ := t.(string) // a member name is always a string
-		if err := read(name, dec); err != nil {
+		name, begin := t.String(), dec.InputOffset()
+		if err = dec.SkipValue(); err == nil {
+			text := bufio.NewReaderSize(io.NewSectionReader(f, begin, dec.InputOffset()-begin), 64<<10)
+			if _, err = text.ReadString(':'); err == nil {
+				err = read(name, text)
+			}
+		}
+		if err != nil {
 			return fmt.Errorf("the record of %s: %w", name, err)
 		}
 	}
-	_, err := dec.Token()
+	_, err := dec.ReadToken()
 	return err
 }
 
@@ -174,15 +183,14 @@ func (w *Workspace) writeRecords(out io.Writer, mirror, name string, r *Record) 
 			return err
 		}
 	}
-	err := w.eachRecord(mirror, func(other string, dec *json.Decoder) error {
-		var text json.RawMessage
-		if err := dec.Decode(&text); err != nil || other == name {
-			return err
+	err := w.eachRecord(mirror, func(other string, text io.Reader) error {
+		if other == name {
+			return nil
 		}
 		if err := begin(other); err != nil {
 			return err
 		}
-		_, err := out.Write(text)
+		_, err := io.Copy(out, text)
 		return err
 	})
 	if err != nil {

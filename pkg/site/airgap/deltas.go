@@ -166,6 +166,9 @@ func (n *Export) makeDeltas(ctx context.Context, p *plan.Plan, e *archiveJob, so
 	if e.opts.Base == nil && slices.ContainsFunc(made.Deltas, chooser.NeedsSite) {
 		e.opts.Base = e.unused
 	}
+	if len(made.Deltas) > 0 && e.opts.Base != nil {
+		e.opts.Base.HasBlob = n.history.base.hasBlob()
+	}
 	n.deltas.Blobs, n.deltas.BlobBytes, n.deltas.Bytes = made.Rebuilt.Blobs, made.Rebuilt.Bytes, made.Carried
 	n.deltas.Whole, n.deltas.Compressors = made.Whole, made.Requires
 	return made, nil

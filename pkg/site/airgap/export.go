@@ -1,12 +1,15 @@
 package airgap
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
@@ -118,22 +121,15 @@ func (n *Export) folderSeries(ctx context.Context) string {
 
 // planName returns the name in the JSON of a plan, which is near its beginning, or "" if there is
 // none.
-func planName(text io.Reader) string {
-	dec := json.NewDecoder(text)
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return ""
-	}
-	for dec.More() {
-		field, err := dec.Token()
-		var value json.RawMessage
-		if err != nil || dec.Decode(&value) != nil {
-			return ""
-		}
-		if field == "name" {
-			var name string
-			_ = json.Unmarshal(value, &name) // a name that is not a string is ignored
+func planName(text io.Reader) (name string) {
+	dec := jsontext.NewDecoder(text)
+	_, err := dec.ReadToken()
+	for field := ""; err == nil && dec.PeekKind() == '"'; {
+		if err = json.UnmarshalDecode(dec, &field); err == nil && field == "name" {
+			_ = json.UnmarshalDecode(dec, &name) // a name that is not a string is ignored
 			return name
 		}
+		err = cmp.Or(err, dec.SkipValue())
 	}
 	return ""
 }

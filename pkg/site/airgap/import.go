@@ -53,6 +53,9 @@ func CheckImport(ctx context.Context, ws *state.Workspace, have *archive.Archive
 	c := &Import{Archive: have, ws: ws, site: site, from: opts.From}
 	err := c.run(ctx, p, opts)
 	if err == nil {
+		if c.receipt != nil {
+			c.receipt.Repositories = nil // they may be large, and only explain what is missing
+		}
 		return c, nil
 	}
 	if c.Archive != have {

@@ -63,7 +63,7 @@ func (n *Export) job(p *plan.Plan) (*archiveJob, error) {
 		return nil, err
 	}
 	e.opts.Replace = false
-	base := &archive.Base{Sets: []state.SetRef{l.base.set}, HasBlob: l.base.hasBlob()}
+	base := &archive.Base{Sets: []state.SetRef{l.base.set}}
 	if e.omitted.Manifests+e.omitted.Blobs == 0 {
 		e.omitted, e.unused = nil, base
 		base.Has = func(digest.Digest) bool { return false }
