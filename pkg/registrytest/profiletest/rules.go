@@ -23,6 +23,10 @@ type rules struct {
 	wrongDigest  refusal // of a blob
 	wrongRange   refusal // of a part of an upload
 
+	wrongManifest refusal // by another digest
+	renames       bool    // a manifest with another digest than the one that it was pushed by
+	onlySHA256    bool
+
 	foldsTags   bool // into lower case
 	hides       bool // manifests that have no tag and are in no tagged index
 	tagsOwn     bool // a manifest that was pushed by tag ends with its last tag
@@ -45,13 +49,14 @@ type rules struct {
 
 // specified returns rules that follow the distribution specification 1.1.
 func specified() rules {
+	wrongDigest := refusal{status: http.StatusBadRequest, code: "DIGEST_INVALID", message: "provided digest did not match uploaded content"}
 	return rules{
 		form: specifiedForm, link: nextPage, rangeOf: specifiedRange, chunkStatus: http.StatusAccepted,
 		unknown:      refusal{status: http.StatusNotFound, code: "MANIFEST_UNKNOWN", message: "manifest unknown"},
 		childMissing: refusal{status: http.StatusNotFound, code: "MANIFEST_UNKNOWN", message: "manifest unknown"},
 		blobMissing:  refusal{status: http.StatusNotFound, code: "MANIFEST_BLOB_UNKNOWN", message: "blob unknown to registry"},
-		wrongDigest:  refusal{status: http.StatusBadRequest, code: "DIGEST_INVALID", message: "provided digest did not match uploaded content"},
-		wrongRange:   refusal{status: http.StatusRequestedRangeNotSatisfiable, code: "BLOB_UPLOAD_INVALID", message: "blob upload invalid"},
+		wrongDigest:  wrongDigest, wrongManifest: wrongDigest,
+		wrongRange: refusal{status: http.StatusRequestedRangeNotSatisfiable, code: "BLOB_UPLOAD_INVALID", message: "blob upload invalid"},
 	}
 }
 

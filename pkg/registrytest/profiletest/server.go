@@ -116,12 +116,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if c.repository == nil && c.path != "" {
-		if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodDelete {
+		if c.kind != "referrers" && (r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodDelete) {
 			s.refuse(c, refusal{status: http.StatusNotFound, code: "NAME_UNKNOWN", message: "repository name not known to registry"})
 			return
 		}
 		c.repository = &repository{c.path, map[digest.Digest][]byte{}, map[digest.Digest]manifest{}, map[string]digest.Digest{}, map[digest.Digest]bool{}}
-		s.repositories[c.path] = c.repository
+		if c.kind != "referrers" { // which are an empty list, also of a repository that is absent
+			s.repositories[c.path] = c.repository
+		}
 	}
 	switch c.kind {
 	case "manifests":
