@@ -8,10 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
-	"github.com/gantry-mirror/gantry/mirror/mirrortest"
-	"github.com/gantry-mirror/gantry/pkg/fail"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest/profiletest"
 )
@@ -21,6 +17,7 @@ type step struct {
 	name  string
 	about string // for the documentation
 	ends  result // at registries that follow the specification
+	reads bool   // from what the program serves; other steps write to it
 	do    func(s *site, t *testing.T) outcome
 	// after checks what is there. It is not called for a registry in whose table the step ends otherwise.
 	after func(s *site, t *testing.T)
@@ -34,8 +31,14 @@ var kept = []string{"multi:v1", "app:v1", "twin:v1", "locked:" + profiletest.Loc
 
 func steps() []step {
 	return []step{
-		{name: "create", about: "mirror to a place that does not exist", do: mirrorAll, after: func(s *site, t *testing.T) { s.complete(t, images...) }},
-		{name: "copy", about: "mirror images for several platforms, a cosign signature and a referrer", do: func(s *site, t *testing.T) outcome {
+		{name: "create", about: "mirror to a place that does not exist", do: func(s *site, t *testing.T) outcome {
+			if s.served != nil {
+				s.first = "new"
+				defer func() { s.first = "" }()
+			}
+			return mirrorAll(s, t)
+		}, after: func(s *site, t *testing.T) { s.complete(t, images...) }},
+		{name: "copy", reads: true, about: "mirror images for several platforms, a cosign signature and a referrer", do: func(s *site, t *testing.T) outcome {
 			if s.model != nil {
 				s.model.Create(s.first)
 			}
@@ -44,7 +47,7 @@ func steps() []step {
 			s.complete(t, images...)
 			s.referred(t)
 		}},
-		{name: "again", about: "mirror again: nothing is sent", do: func(s *site, t *testing.T) outcome {
+		{name: "again", reads: true, about: "mirror again: nothing is sent", do: func(s *site, t *testing.T) outcome {
 			s.mirror.ResetLog()
 			return mirrorAll(s, t)
 		}, after: func(s *site, t *testing.T) {
@@ -52,8 +55,15 @@ func steps() []step {
 				t.Errorf("sent again: %q", sent)
 			}
 		}},
-		{name: "resume", about: "mirror while an upload breaks and requests are refused with 429", do: func(s *site, t *testing.T) outcome {
+		{name: "resume", reads: true, about: "mirror while an upload breaks and requests are refused with 429", do: func(s *site, t *testing.T) outcome {
 			s.mirror.ResetLog()
+			if s.served != nil {
+				s.served.Script(
+					rt.Rule{Method: http.MethodGet, Path: "/large/blobs/", Nth: 1, Action: rt.Cut(1 << 20)},
+					rt.Rule{Method: http.MethodGet, Path: "/large/manifests/", Nth: 1, Action: rt.Status(http.StatusTooManyRequests, "Retry-After", "0")},
+				)
+				defer s.served.Script()
+			}
 			s.mirror.Script(
 				rt.Rule{Method: http.MethodPut, Path: "/large/blobs/uploads/", Nth: 1, Action: rt.CutUpload(1 << 20)},
 				rt.Rule{Method: http.MethodPost, Path: "/large/blobs/uploads/", Nth: 1, Action: rt.Status(http.StatusTooManyRequests, "Retry-After", "0")},
@@ -101,12 +111,15 @@ func steps() []step {
 			if s.model != nil {
 				s.model.Age()
 			}
+			if s.served != nil {
+				return s.run(t, "verify", "--blobs=read", "-c", s.config("all", images...), s.destination(), "--workspace", filepath.Join(s.dir, "verify"))
+			}
 			return s.run(t, "verify", "--blobs=read", s.destination(), "--workspace", filepath.Join(s.dir, "work"))
 		}, after: func(s *site, t *testing.T) {
 			s.complete(t, kept...)
 			s.referred(t)
 		}},
-		{name: "list", about: "mirror from the registry, by rules for tags on several pages", do: fromRegistry},
+		{name: "list", reads: true, about: "mirror from the registry, by rules for tags on several pages", do: fromRegistry},
 	}
 }
 
@@ -118,26 +131,17 @@ func mirrorAll(s *site, t *testing.T) outcome {
 // fromRegistry selects the newest of many tags of the registry.
 func fromRegistry(s *site, t *testing.T) outcome {
 	t.Helper()
-	img, err := rt.SizedImage("listed", 500)
-	fail.On(t, err)
-	raw, err := img.RawManifest()
-	fail.On(t, err)
-	tags := 1100 // more than a page
-	if s.model == nil && mirrortest.Short(t) {
-		tags = 50
-	}
-	_, err = s.mirror.Client().Push(t.Context(), s.below("many/tags"), "", img)
-	fail.On(t, err)
-	for i := range tags {
-		_, err := s.mirror.Client().PushRaw(t.Context(), s.below("many/tags"), fmt.Sprintf("v1.0.%d", i), ocispec.MediaTypeImageManifest, raw)
-		fail.On(t, err)
+	at, repository, tags := s.served, "org/many", s.listed
+	if at == nil {
+		at, repository = s.mirror, s.below("many/tags")
+		tags = s.manyTags(t, at, repository)
 	}
 	to := rt.New(t, rt.Options{})
 	config := s.write("many.yaml", "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  additionalImages:\n"+
-		"  - name: "+s.mirror.Host+"/"+s.below("many/tags")+"\n    tags: {semver: \">=1.0\", newest: 1}\n")
+		"  - name: "+at.Host+"/"+repository+"\n    tags: {semver: \">=1.0\", newest: 1}\n")
 	o := s.run(t, "mirror", "-c", config, "docker://"+to.Host, "--workspace", filepath.Join(s.dir, "many"), "--src-tls-verify=false", "--dest-tls-verify=false")
 	if o.code == 0 {
-		if _, err := to.Client().Pull(t.Context(), s.below("many/tags"), fmt.Sprintf("v1.0.%d", tags-1)); err != nil {
+		if _, err := to.Client().Pull(t.Context(), repository, fmt.Sprintf("v1.0.%d", len(tags)-1)); err != nil {
 			t.Errorf("the newest tag: %v\n%s", err, o.output)
 		}
 	}
@@ -151,6 +155,7 @@ func (s *site) take(t *testing.T, step step) string {
 	if !other {
 		want = step.ends
 	}
+	s.written = s.served != nil && !step.reads
 	o := step.do(s, t)
 	if o.code != want.code || !strings.Contains(o.output, want.words) {
 		t.Errorf("ended with %d, want %d and %q:\n%s", o.code, want.code, want.words, o.output)

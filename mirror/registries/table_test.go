@@ -18,6 +18,7 @@ func registries() (all []registry) {
 	for _, p := range profiletest.Profiles() {
 		all = append(all, registry{name: p.Name, profile: &p, first: "team", ends: ends()[p.Name]})
 	}
+	all = append(all, registry{name: "`gantry archive serve`", served: true, ends: ends()["serve"]})
 	for i := range all {
 		all[i].sample = slices.Contains(samples, all[i].name)
 	}
@@ -46,7 +47,13 @@ func ends() map[string]map[string]result {
 		"prune":  {10, "has no records of image sets", "no records"},
 		"verify": {10, "it has no record of an image set", "no records: with `-c`"},
 	}
+	readOnly := result{1, "this registry is read-only (HTTP 405 UNSUPPORTED); make it writable if it is read-only", "refused: it is read-only"}
 	return map[string]map[string]result{
+		"serve": {
+			"create": readOnly, "sparse": readOnly, "move": readOnly, "quota": readOnly,
+			"prune":  {10, "has no records of image sets", "no records"},
+			"verify": {0, "was read and matches its digest", "works, with `-c`"},
+		},
 		"ociregistry": {"sparse": {}},
 		"Quay": {
 			"move":  {3, immutable, "immutable tags stay"},
