@@ -73,6 +73,18 @@ func (r registry) start(t *testing.T) (*rt.Server, *profiletest.Server) {
 	return rt.Serve(t, rt.Options{}, model), model
 }
 
+// end is how a step ends.
+func (r registry) end(s step) result {
+	end, other := r.ends[s.name]
+	switch {
+	case other:
+		return end
+	case s.secret && r.profile == nil:
+		return result{note: "–"}
+	}
+	return s.ends
+}
+
 // report prints the table, and writes it to the file in $GANTRY_REGISTRIES.
 func report(t *testing.T, results map[string]string) {
 	t.Helper()

@@ -2,7 +2,7 @@ package registries
 
 import (
 	"bytes"
-	"encoding/json"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"os"
@@ -33,6 +33,7 @@ type site struct {
 	written        bool                // the step writes to served
 	model          *profiletest.Server // nil for a real registry
 	variables      []string
+	input          string        // of commands
 	base           digest.Digest // a layer of several images
 	subject        digest.Digest // of the referrer and the signature
 	referrer       digest.Digest
@@ -45,6 +46,13 @@ func newSite(t *testing.T, program string, r registry) *site {
 	s.mirror, s.model = r.start(t)
 	s.variables = []string{"CONTAINERS_REGISTRIES_CONF=" + filepath.Join(s.dir, "registries.conf"), "HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + s.dir}
 	s.insecure(s.source, s.mirror)
+	if s.model != nil {
+		s.mirror.Username, s.mirror.Password = s.model.Protect(), profiletest.Password
+		s.variables = append(s.variables, "REGISTRY_AUTH_FILE="+filepath.Join(s.dir, "auth.json"))
+		if o := s.login(t, profiletest.Password); o.code != 0 {
+			t.Fatalf("logging in ended with %d:\n%s", o.code, o.output)
+		}
+	}
 	s.fill()
 	if r.served {
 		s.serve()
@@ -186,6 +194,21 @@ func (s *site) below(name string) string {
 	return s.first + "/" + name
 }
 
+// login logs in to the mirror with a password.
+func (s *site) login(t *testing.T, password string) outcome {
+	t.Helper()
+	s.input = password
+	defer func() { s.input = "" }()
+	return s.run(t, "registry", "login", "-u", s.mirror.Username, "--password-stdin", "--plain-http", s.mirror.Host)
+}
+
+// use writes a password for the mirror into the auth file without trying it.
+func (s *site) use(password string) {
+	s.t.Helper()
+	auth := base64.StdEncoding.EncodeToString([]byte(s.mirror.Username + ":" + password))
+	s.write("auth.json", fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, s.mirror.Host, auth))
+}
+
 // An outcome is how a command ended.
 type outcome struct {
 	code   int
@@ -200,7 +223,7 @@ func (s *site) run(t *testing.T, args ...string) outcome {
 	}
 	cmd := exec.CommandContext(t.Context(), s.program, append(args, "--progress", "none")...)
 	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.Env, cmd.Dir = &out, &out, s.variables, s.dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env, cmd.Dir = strings.NewReader(s.input), &out, &out, s.variables, s.dir
 	fail.On(t, cmd.Start())
 	timer := time.AfterFunc(time.Minute, func() {
 		t.Errorf("%q does not end", args)
@@ -266,15 +289,4 @@ func (s *site) uploads() (all []string) {
 		}
 	}
 	return all
-}
-
-// tags returns the tags that the mirror lists in a repository.
-func (s *site) tags(t *testing.T, repository string) []string {
-	t.Helper()
-	resp, err := http.Get("http://" + s.mirror.Host + "/v2/" + repository + "/tags/list")
-	fail.On(t, err)
-	defer resp.Body.Close()
-	var list struct{ Tags []string }
-	fail.On(t, json.NewDecoder(resp.Body).Decode(&list))
-	return list.Tags
 }

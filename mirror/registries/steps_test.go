@@ -14,11 +14,12 @@ import (
 
 // A step is a column of the table: what is done with a mirror, after the steps before it.
 type step struct {
-	name  string
-	about string // for the documentation
-	ends  result // at registries that follow the specification
-	reads bool   // from what the program serves; other steps write to it
-	do    func(s *site, t *testing.T) outcome
+	name   string
+	about  string // for the documentation
+	ends   result // at registries that follow the specification
+	secret bool   // needs a registry that asks for credentials
+	reads  bool   // from what the program serves; other steps write to it
+	do     func(s *site, t *testing.T) outcome
 	// after checks what is there. It is not called for a registry in whose table the step ends otherwise.
 	after func(s *site, t *testing.T)
 }
@@ -102,8 +103,8 @@ func steps() []step {
 				if _, err := s.mirror.Client().Pull(t.Context(), s.below("org/"+image), "v1"); err == nil {
 					t.Errorf("%s is still there", image)
 				}
-				if tags := s.tags(t, s.below("org/"+image)); len(tags) > 0 {
-					t.Errorf("%s still has the tags %s", image, tags)
+				if tags, err := s.mirror.Client().Tags(t.Context(), s.below("org/"+image)); len(tags) > 0 {
+					t.Errorf("%s still has the tags %s, %v", image, tags, err)
 				}
 			}
 		}},
@@ -119,8 +120,38 @@ func steps() []step {
 			s.complete(t, kept...)
 			s.referred(t)
 		}},
+		{name: "login", secret: true, about: "log in with a wrong password, and mirror with it", ends: result{code: 12, words: "the mirror refused the password for user", note: "refused"}, do: func(s *site, t *testing.T) outcome {
+			if o := s.login(t, "wrong"); o.code != 12 {
+				t.Errorf("logging in ended with %d:\n%s", o.code, o.output)
+			}
+			return s.with(t, "wrong")
+		}},
+		{name: "permission", secret: true, about: "mirror with a user who may only read", ends: result{code: 12, words: "are valid and permit this", note: "refused"}, do: func(s *site, t *testing.T) outcome {
+			return s.with(t, profiletest.ReadPassword)
+		}},
+		{name: "expiry", secret: true, about: "mirror while all tokens expire in the middle", do: func(s *site, t *testing.T) outcome {
+			s.model.Expire(20)
+			o := s.with(t, profiletest.Password)
+			if !s.model.Renew() {
+				t.Errorf("nothing expired:\n%s", o.output)
+			}
+			if again := s.with(t, profiletest.Password); o.code == 12 && again.code != s.ends["copy"].code {
+				t.Errorf("with a new password, it ended with %d:\n%s", again.code, again.output)
+			}
+			return o
+		}},
 		{name: "list", reads: true, about: "mirror from the registry, by rules for tags on several pages", do: fromRegistry},
 	}
+}
+
+// with mirrors a new image with a password.
+func (s *site) with(t *testing.T, password string) outcome {
+	t.Helper()
+	defer s.use(profiletest.Password)
+	s.use(password)
+	img, err := rt.SizedImage(password, 9000)
+	s.push("org/secret", "v1", img, err)
+	return s.mirrored(t, "secret", append(slices.Clip(kept), "secret:v1")...)
 }
 
 func mirrorAll(s *site, t *testing.T) outcome {
@@ -151,11 +182,11 @@ func fromRegistry(s *site, t *testing.T) outcome {
 // take takes a step, and returns how it ended.
 func (s *site) take(t *testing.T, step step) string {
 	t.Helper()
-	want, other := s.registry.ends[step.name]
-	if !other {
-		want = step.ends
-	}
+	want := s.end(step)
 	s.written = s.served != nil && !step.reads
+	if step.secret && s.model == nil {
+		return "–"
+	}
 	o := step.do(s, t)
 	if o.code != want.code || !strings.Contains(o.output, want.words) {
 		t.Errorf("ended with %d, want %d and %q:\n%s", o.code, want.code, want.words, o.output)

@@ -33,11 +33,14 @@ func ends() map[string]map[string]result {
 		noDelete  = "refuses to delete content, so nothing was deleted"
 		creates   = "the registry does not create repositories on push"
 	)
+	late := result{12, "are valid and permit this", "ends; works with a new password"}
 	missing := map[string]result{
+		"expiry": late,
 		"create": {3, creates, "create repositories first"},
 		"move":   {3, immutable, "immutable tags stay"},
 	}
 	old := map[string]result{
+		"expiry": late,
 		"create": {3, creates, "create repositories first"},
 		"copy":   {3, "'Invalid JSON syntax' (HTTP 405 UNSUPPORTED)", "without referrers and records"},
 		"again":  {3, "'Invalid JSON syntax' (HTTP 405 UNSUPPORTED)", "without referrers and records"},
@@ -68,6 +71,7 @@ func ends() map[string]map[string]result {
 			"move":  {3, "permit the user to overwrite tags", "needs the permission to overwrite"},
 			"prune": {3, noDelete, "refused: delete with its own tools"},
 		},
+		"Nexus":       {"expiry": {note: "–"}},
 		"ECR":         missing,
 		"ECR of 2022": old,
 		"GHCR":        {"prune": {3, noDelete, "refused: delete with its own tools"}},

@@ -74,7 +74,8 @@ func columns(t *testing.T, tests string) (all []column) {
 	for _, p := range append([]profiletest.Profile{{Name: "no traits"}}, profiletest.Profiles()...) {
 		model := profiletest.New(p)
 		model.Create("conformance")
-		all = append(all, column{p.Name, append([]profiletest.Trait{}, p.Traits...), run(t, tests, registrytest.Serve(t, registrytest.Options{}, model).Host, 2)})
+		user := model.Protect()
+		all = append(all, column{p.Name, append([]profiletest.Trait{}, p.Traits...), run(t, tests, registrytest.Serve(t, registrytest.Options{}, model).Host, 2, "OCI_USERNAME="+user, "OCI_PASSWORD="+profiletest.Password)})
 	}
 	return all
 }
@@ -83,7 +84,7 @@ func profileTable(b *bytes.Buffer, t *testing.T, tests string) {
 	t.Helper()
 	all := columns(t, tests)
 	b.WriteString("\n## Registries and profiles\n\nEach [profile](registries.md#traits-of-profiles), and a real registry beside them. " +
-		"Push, pull, content discovery and content management are enabled.\nA test with a number does not pass, for the reason below.\n\n| test |")
+		"Push, pull, content discovery and content management are enabled.\nThe tests log in to profiles. A test with a number does not pass, for the reason below.\n\n| test |")
 	for _, c := range all {
 		fmt.Fprintf(b, " %s |", c.name)
 	}

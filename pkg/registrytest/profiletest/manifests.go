@@ -84,8 +84,6 @@ func (s *Server) visible(r *repository, d digest.Digest) bool {
 	return false
 }
 
-func (s *Server) liveTags(r *repository) iter.Seq[string] { return maps.Keys(r.tags) }
-
 // A push is a manifest that a client sends.
 type push struct {
 	manifest

@@ -150,7 +150,7 @@ func harborTraits() []Trait {
 		})},
 		{"a list of repositories, for others than administrators: 401 UNAUTHORIZED", harbor + "server/middleware/v2auth/auth.go", requests(func(_ *Server, c call) *refusal {
 			if c.kind == "_catalog" {
-				return &refusal{status: http.StatusUnauthorized, code: "UNAUTHORIZED", message: "unauthorized to list catalog"}
+				return &refusal{status: http.StatusUnauthorized, code: "UNAUTHORIZED", message: "unauthorized to list catalog", challenge: `Basic realm="harbor"`}
 			}
 			return nil
 		})},

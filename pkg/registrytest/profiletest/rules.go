@@ -10,6 +10,7 @@ import (
 
 // rules are how a registry behaves. The traits of a profile change them.
 type rules struct {
+	access
 	before   []func(*Server, call) *refusal                                           // any request
 	onPush   []func(*repository, push) *refusal                                       // of a manifest
 	onDelete []func(r *repository, d digest.Digest, name string, isTag bool) *refusal // of a manifest
@@ -51,6 +52,10 @@ type rules struct {
 func specified() rules {
 	wrongDigest := refusal{status: http.StatusBadRequest, code: "DIGEST_INVALID", message: "provided digest did not match uploaded content"}
 	return rules{
+		access: access{
+			user: "robot", basic: `Basic realm="registry"`, scope: repositoryScope,
+			denied: refusal{status: http.StatusForbidden, code: "DENIED", message: "requested access to the resource is denied"},
+		},
 		form: specifiedForm, link: nextPage, rangeOf: specifiedRange, chunkStatus: http.StatusAccepted,
 		unknown:      refusal{status: http.StatusNotFound, code: "MANIFEST_UNKNOWN", message: "manifest unknown"},
 		childMissing: refusal{status: http.StatusNotFound, code: "MANIFEST_UNKNOWN", message: "manifest unknown"},
