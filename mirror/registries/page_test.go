@@ -68,18 +68,19 @@ The tests of copying, deleting, verifying and uploading also run with each real 
 		b.WriteString("\n")
 	}
 	fmt.Fprintf(&b, "\n## Traits of profiles\n\nTags that begin with `%s` are immutable in profiles that have immutable tags.\n", profiletest.Locked)
-	ecr := map[string]bool{}
+	of := map[string]string{} // the profile, by trait
 	for _, p := range profiletest.Profiles() {
 		fmt.Fprintf(&b, "\n### %s\n\n", p.Name)
-		if strings.HasPrefix(p.Name, "ECR ") {
-			b.WriteString("Those of ECR, and:\n\n")
+		base, _, other := strings.Cut(p.Name, " ")
+		if other {
+			b.WriteString("Those of " + base + ", and:\n\n")
 		}
 		b.WriteString("| trait | source |\n|---|---|\n")
 		for _, trait := range p.Traits {
-			if ecr[trait.What] {
+			if other && of[trait.What] == base {
 				continue
 			}
-			ecr[trait.What] = p.Name == "ECR"
+			of[trait.What] = p.Name
 			fmt.Fprintf(&b, "| %s | [%s](%s) |\n", trait.What, short(trait.Source), trait.Source)
 		}
 	}

@@ -21,7 +21,7 @@ type access struct {
 	user      string
 	basic     string            // the challenge for passwords
 	realm     string            // the path of the token service; "" if passwords are sent to the registry
-	service   string            // "" is the host
+	service   string            // HOST is replaced by the host
 	scope     func(call) string // what challenges ask for
 	passwords bool              // are accepted beside tokens
 	life      int               // expires_in of tokens, in seconds; 0 for none
@@ -155,7 +155,7 @@ func (s *Server) missing(c call) refusal {
 	if s.realm == "" {
 		return no
 	}
-	no.challenge = fmt.Sprintf("Bearer realm=%q,service=%q", "http://"+c.r.Host+s.realm, cmp.Or(s.service, c.r.Host))
+	no.challenge = fmt.Sprintf("Bearer realm=%q,service=%q", "http://"+c.r.Host+s.realm, strings.ReplaceAll(s.service, "HOST", c.r.Host))
 	if scope := s.scope(c); scope != "" {
 		no.challenge += fmt.Sprintf(",scope=%q", scope)
 	}

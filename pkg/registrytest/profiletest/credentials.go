@@ -71,9 +71,11 @@ func giteaCredentials() []Trait {
 }
 
 func nexusCredentials() []Trait {
-	return []Trait{{"passwords, unless the registry is set to have tokens", "https://github.com/sonatype/nexus-public/issues/921", func(s *rules) {
-		s.basic = `BASIC realm="Sonatype Nexus Repository Manager"`
-	}}}
+	return []Trait{{"passwords, unless the repository is set to have tokens", "https://github.com/sonatype/nexus-public/issues/921", func(s *rules) { s.basic = `BASIC realm="Sonatype Nexus Repository Manager"` }}}
+}
+
+func nexusTokens() []Trait {
+	return []Trait{{"with the Docker Bearer Token Realm: tokens, from /v2/token, or passwords", "https://github.com/sonatype/nexus-public/issues/611", func(s *rules) { s.realm, s.service, s.passwords = "/v2/token", "http://HOST/v2/token", true }}}
 }
 
 func artifactoryCredentials() []Trait {

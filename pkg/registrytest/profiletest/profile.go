@@ -46,6 +46,7 @@ func Profiles() []Profile {
 		{"Harbor", append(harborTraits(), harborCredentials()...)},
 		{"Gitea", append(giteaTraits(), giteaCredentials()...)},
 		{"Nexus", append(nexusTraits(), nexusCredentials()...)},
+		{"Nexus with tokens", append(nexusTraits(), nexusTokens()...)},
 		{"Artifactory", append(artifactoryTraits(), artifactoryCredentials()...)},
 		{"ECR", append(ecrTraits(), ecrCredentials()...)},
 		{"ECR of 2022", append(earlierECRTraits(), ecrCredentials()...)},

@@ -53,7 +53,7 @@ func specified() rules {
 	wrongDigest := refusal{status: http.StatusBadRequest, code: "DIGEST_INVALID", message: "provided digest did not match uploaded content"}
 	return rules{
 		access: access{
-			user: "robot", basic: `Basic realm="registry"`, scope: repositoryScope,
+			user: "robot", service: "HOST", basic: `Basic realm="registry"`, scope: repositoryScope,
 			denied: refusal{status: http.StatusForbidden, code: "DENIED", message: "requested access to the resource is denied"},
 		},
 		form: specifiedForm, link: nextPage, rangeOf: specifiedRange, chunkStatus: http.StatusAccepted,
