@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,7 +19,7 @@ func TestDestFormat(t *testing.T) {
 	long(t)
 	const ociTypes = "application/vnd.oci."
 	w, operand := rewriteFixture(t)
-	w.mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "/manifests/", Action: registrytest.RefuseType(ociTypes, http.StatusUnsupportedMediaType, "MANIFEST_INVALID")})
+	w.mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "/manifests/", Action: refuseType(ociTypes)})
 	stanza := "  operators:\n  - catalog: dir://" + w.path("catalog") + "\n    targetCatalog: op/catalog\n"
 	cfg := w.config("imageset.yaml", stanza+"  additionalImages:\n  - name: images.example.net/tools/app:v1\n")
 	direct := []string{"mirror", "-c", cfg, "--dest-format", "docker", w.docker("/direct")}
@@ -72,4 +74,21 @@ func TestDestFormat(t *testing.T) {
 	w.mirror.Script()
 	w.must("mirror", "-c", cfg, "--dest-format", "keep", w.docker("/direct"))
 	w.must("mirror", "-c", cfg, w.docker("/direct"), "--workspace", w.path("third"))
+}
+
+// refuseType refuses manifests that have a media type which begins with prefix, or list one.
+func refuseType(prefix string) registrytest.Action {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if strings.HasPrefix(r.Header.Get("Content-Type"), prefix) || bytes.Contains(body, []byte(`"`+prefix)) {
+			registrytest.Refuse(http.StatusUnsupportedMediaType, "MANIFEST_INVALID")(w, r, next)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}
 }

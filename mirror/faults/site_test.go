@@ -1,19 +1,14 @@
 package faults
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -23,6 +18,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -165,33 +161,12 @@ func (s *site) serve() {
 	}
 	cmd := exec.CommandContext(s.t.Context(), s.program, "archive", "serve", "file://"+s.path("disk-served"), "--listen", "127.0.0.1:0")
 	cmd.Env = append(s.variables, "TMPDIR="+s.folder("temporary-serve"))
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = endTime
-	out, err := cmd.StdoutPipe()
-	fail.On(s.t, err)
-	cmd.Stderr = cmd.Stdout
-	fail.On(s.t, cmd.Start())
 	s.t.Cleanup(func() {
-		_ = cmd.Wait() // its exit status is checked
-		if code := cmd.ProcessState.ExitCode(); code != 0 {
-			s.t.Errorf("after TERM, serve ended with %d", code)
-		}
 		if left := s.files("temporary-serve"); len(left) > 0 {
 			s.t.Errorf("serve left %q", left)
 		}
 	})
-	address := regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
-	lines := bufio.NewScanner(out)
-	found := ""
-	for found == "" && lines.Scan() {
-		found = address.FindString(lines.Text())
-	}
-	if found == "" {
-		s.t.Fatal("serve prints no address")
-	}
-	go io.Copy(io.Discard, out) //nolint:errcheck // ends with the process
-	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: found})
-	s.source = rt.Serve(s.t, rt.Options{}, proxy)
+	s.source = mirrortest.ServeArchive(s.t, cmd)
 	s.surroundings(s.source, s.mirror)
 	s.served = s.config("served.yaml", s.source.Host, "large:v1", "multi:v1", "app:v1")
 }

@@ -18,6 +18,7 @@ type registry struct {
 	name    string
 	module  string               // of a real registry
 	profile *profiletest.Profile // nil for a real registry
+	served  bool                 // an archive by the program: it is read from, and steps that write have to fail
 	first   string               // the path that the mirror is below; it does not exist before the step copy
 	sample  bool                 // make test runs it
 	// ends are the results of steps that differ from those of a registry that follows the specification.
@@ -62,11 +63,26 @@ func TestRegistries(t *testing.T) {
 // start starts the registry.
 func (r registry) start(t *testing.T) (*rt.Server, *profiletest.Server) {
 	t.Helper()
-	if r.profile == nil {
+	switch {
+	case r.served:
+		return rt.New(t, rt.Options{}), nil // what is read is mirrored to it
+	case r.profile == nil:
 		return rt.Start(t, rt.Options{Registry: r.name}), nil
 	}
 	model := profiletest.New(*r.profile)
 	return rt.Serve(t, rt.Options{}, model), model
+}
+
+// end is how a step ends.
+func (r registry) end(s step) result {
+	end, other := r.ends[s.name]
+	switch {
+	case other:
+		return end
+	case s.secret && r.profile == nil:
+		return result{note: "–"}
+	}
+	return s.ends
 }
 
 // report prints the table, and writes it to the file in $GANTRY_REGISTRIES.

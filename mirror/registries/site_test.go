@@ -2,12 +2,13 @@ package registries
 
 import (
 	"bytes"
-	"encoding/json"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,8 +28,12 @@ type site struct {
 	t              *testing.T
 	program, dir   string
 	source, mirror *rt.Server
+	served         *rt.Server          // with the images of the source; nil unless the registry is what the program serves
+	listed         []string            // its tags for the step list
+	written        bool                // the step writes to served
 	model          *profiletest.Server // nil for a real registry
 	variables      []string
+	input          string        // of commands
 	base           digest.Digest // a layer of several images
 	subject        digest.Digest // of the referrer and the signature
 	referrer       digest.Digest
@@ -39,13 +44,77 @@ func newSite(t *testing.T, program string, r registry) *site {
 	t.Helper()
 	s := &site{registry: r, t: t, program: program, dir: rt.TempDir(t), source: rt.New(t, rt.Options{}), copied: map[string]digest.Digest{}}
 	s.mirror, s.model = r.start(t)
+	s.variables = []string{"CONTAINERS_REGISTRIES_CONF=" + filepath.Join(s.dir, "registries.conf"), "HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + s.dir}
+	s.insecure(s.source, s.mirror)
+	if s.model != nil {
+		s.mirror.Username, s.mirror.Password = s.model.Protect(), profiletest.Password
+		s.variables = append(s.variables, "REGISTRY_AUTH_FILE="+filepath.Join(s.dir, "auth.json"))
+		if o := s.login(t, profiletest.Password); o.code != 0 {
+			t.Fatalf("logging in ended with %d:\n%s", o.code, o.output)
+		}
+	}
+	s.fill()
+	if r.served {
+		s.serve()
+	}
+	return s
+}
+
+// insecure lets the program use registries without TLS.
+func (s *site) insecure(servers ...*rt.Server) {
+	s.t.Helper()
 	conf := ""
-	for _, server := range []*rt.Server{s.source, s.mirror} {
+	for _, server := range servers {
 		conf += fmt.Sprintf("[[registry]]\nlocation = %q\ninsecure = true\n\n", server.Host)
 	}
-	s.variables = []string{"CONTAINERS_REGISTRIES_CONF=" + s.write("registries.conf", conf), "HOME=" + s.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + s.dir}
-	s.fill()
-	return s
+	s.write("registries.conf", conf)
+}
+
+// serve serves an archive with all images of the source.
+func (s *site) serve() {
+	s.t.Helper()
+	list := append(slices.Clip(images), "large:v1")
+	s.listed = s.manyTags(s.t, s.source, "org/many")
+	for _, tag := range s.listed {
+		list = append(list, "many:"+tag)
+	}
+	disk := "file://" + filepath.Join(s.dir, "disk")
+	if o := s.run(s.t, "mirror", "-c", s.config("served", list...), disk, "--workspace", filepath.Join(s.dir, "served")); o.code != 0 {
+		s.t.Fatalf("ended with %d:\n%s", o.code, o.output)
+	}
+	cmd := exec.CommandContext(s.t.Context(), s.program, "archive", "serve", disk, "--listen", "127.0.0.1:0")
+	cmd.Env = s.variables
+	s.served = mirrortest.ServeArchive(s.t, cmd)
+	s.insecure(s.source, s.mirror, s.served)
+}
+
+// manyTags pushes tags of an image for more than a page of a list, and returns them.
+func (s *site) manyTags(t *testing.T, to *rt.Server, repository string) (tags []string) {
+	t.Helper()
+	img, err := rt.SizedImage("listed", 500)
+	fail.On(t, err)
+	raw, err := img.RawManifest()
+	fail.On(t, err)
+	many := 1100
+	if s.profile == nil && mirrortest.Short(t) {
+		many = 50
+	}
+	_, err = to.Client().Push(t.Context(), repository, "", img)
+	fail.On(t, err)
+	for i := range many {
+		tags = append(tags, fmt.Sprintf("v1.0.%d", i))
+		_, err := to.Client().PushRaw(t.Context(), repository, tags[i], ocispec.MediaTypeImageManifest, raw)
+		fail.On(t, err)
+	}
+	return tags
+}
+
+// from is where images are mirrored from.
+func (s *site) from() *rt.Server {
+	if s.served == nil || s.written {
+		return s.source
+	}
+	return s.served
 }
 
 func (s *site) write(name, text string) string {
@@ -100,13 +169,19 @@ func (s *site) config(name string, images ...string) string {
 	s.t.Helper()
 	text := "kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror:\n  additionalImages:\n"
 	for _, image := range images {
-		text += "  - name: " + s.source.Host + "/org/" + image + "\n"
+		text += "  - name: " + s.from().Host + "/org/" + image + "\n"
 	}
 	return s.write(name+".yaml", text)
 }
 
 // destination is where the mirror is.
-func (s *site) destination() string { return "docker://" + s.mirror.Host + s.below("") }
+func (s *site) destination() string {
+	at := s.mirror
+	if s.written {
+		at = s.served
+	}
+	return "docker://" + at.Host + s.below("")
+}
 
 // below returns the place of a repository in the mirror.
 func (s *site) below(name string) string {
@@ -117,6 +192,21 @@ func (s *site) below(name string) string {
 		return "/" + s.first
 	}
 	return s.first + "/" + name
+}
+
+// login logs in to the mirror with a password.
+func (s *site) login(t *testing.T, password string) outcome {
+	t.Helper()
+	s.input = password
+	defer func() { s.input = "" }()
+	return s.run(t, "registry", "login", "-u", s.mirror.Username, "--password-stdin", "--plain-http", s.mirror.Host)
+}
+
+// use writes a password for the mirror into the auth file without trying it.
+func (s *site) use(password string) {
+	s.t.Helper()
+	auth := base64.StdEncoding.EncodeToString([]byte(s.mirror.Username + ":" + password))
+	s.write("auth.json", fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, s.mirror.Host, auth))
 }
 
 // An outcome is how a command ended.
@@ -133,7 +223,7 @@ func (s *site) run(t *testing.T, args ...string) outcome {
 	}
 	cmd := exec.CommandContext(t.Context(), s.program, append(args, "--progress", "none")...)
 	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.Env, cmd.Dir = &out, &out, s.variables, s.dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env, cmd.Dir = strings.NewReader(s.input), &out, &out, s.variables, s.dir
 	fail.On(t, cmd.Start())
 	timer := time.AfterFunc(time.Minute, func() {
 		t.Errorf("%q does not end", args)
@@ -199,15 +289,4 @@ func (s *site) uploads() (all []string) {
 		}
 	}
 	return all
-}
-
-// tags returns the tags that the mirror lists in a repository.
-func (s *site) tags(t *testing.T, repository string) []string {
-	t.Helper()
-	resp, err := http.Get("http://" + s.mirror.Host + "/v2/" + repository + "/tags/list")
-	fail.On(t, err)
-	defer resp.Body.Close()
-	var list struct{ Tags []string }
-	fail.On(t, json.NewDecoder(resp.Body).Decode(&list))
-	return list.Tags
 }

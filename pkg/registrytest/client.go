@@ -22,6 +22,7 @@ type Client struct {
 
 	mu     sync.Mutex
 	tokens map[string]string // by repository
+	basic  bool              // the registry asks for the password
 }
 
 // NewClient returns a client of an open registry that speaks plain http.
@@ -60,10 +61,10 @@ func (c *Client) do(ctx context.Context, r request, want ...int) (*http.Response
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode == http.StatusUnauthorized {
+	for attempt := 1; attempt < 3 && resp.StatusCode == http.StatusUnauthorized; attempt++ {
 		challenge := resp.Header.Get("WWW-Authenticate")
 		_ = resp.Body.Close()
-		if err := c.fetchToken(ctx, r.repository, challenge); err != nil {
+		if err := c.authenticate(ctx, r.repository, challenge); err != nil {
 			return nil, err
 		}
 		if resp, err = c.send(ctx, r); err != nil {
@@ -104,12 +105,12 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 		req.ContentLength = r.length
 	}
 	c.mu.Lock()
-	token := c.tokens[r.repository]
+	token, basic := c.tokens[r.repository], c.basic
 	c.mu.Unlock()
 	switch {
 	case token != "":
 		req.Header.Set("Authorization", "Bearer "+token)
-	case c.username != "":
+	case basic:
 		req.SetBasicAuth(c.username, c.password)
 	}
 	return c.http.Do(req)
@@ -117,19 +118,32 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 
 var challengeField = regexp.MustCompile(`(realm|service|scope)="([^"]*)"`)
 
-// fetchToken answers a Bearer challenge for the repository.
-func (c *Client) fetchToken(ctx context.Context, repository, challenge string) error {
-	if !strings.HasPrefix(challenge, "Bearer ") || c.username == "" {
+// authenticate answers a challenge for the repository. A token that is refused is dropped.
+func (c *Client) authenticate(ctx context.Context, repository, challenge string) error {
+	scheme, _, _ := strings.Cut(challenge, " ")
+	if c.username != "" && strings.EqualFold(scheme, "Bearer") {
+		return c.fetchToken(ctx, repository, challenge)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.username == "" || c.basic || !strings.EqualFold(scheme, "Basic") && c.tokens[repository] == "" {
 		return fmt.Errorf("%s requires credentials (%q) and refuses those of the test", c.host, challenge)
 	}
+	c.basic = c.tokens[repository] == ""
+	delete(c.tokens, repository)
+	return nil
+}
+
+// fetchToken answers a Bearer challenge for the repository.
+func (c *Client) fetchToken(ctx context.Context, repository, challenge string) error {
 	fields := map[string]string{}
 	for _, m := range challengeField.FindAllStringSubmatch(challenge, -1) {
 		fields[m[1]] = m[2]
 	}
 	// Request the scope of this request, which for a mount is more than the repository, and that of
 	// later requests.
-	scope := fields["scope"] + " repository:" + repository + ":pull,push"
-	query := url.Values{"service": {fields["service"]}, "scope": {scope}}
+	scopes := append(strings.Fields(fields["scope"]), "repository:"+repository+":pull,push")
+	query := url.Values{"service": {fields["service"]}, "scope": scopes}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fields["realm"]+"?"+query.Encode(), http.NoBody)
 	if err != nil {
 		return err

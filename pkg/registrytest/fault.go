@@ -1,7 +1,6 @@
 package registrytest
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -11,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 )
 
@@ -191,22 +189,4 @@ func (s *script) due(r *http.Request) Action {
 		}
 	}
 	return due
-}
-
-// RefuseType refuses manifests that have a media type which begins with prefix, or list one, as a registry does
-// that does not know these types. Other requests reach the registry.
-func RefuseType(prefix string, status int, code string) Action {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		if strings.HasPrefix(r.Header.Get("Content-Type"), prefix) || bytes.Contains(body, []byte(`"`+prefix)) {
-			refuse(w, status, code, "")
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		next.ServeHTTP(w, r)
-	}
 }

@@ -26,16 +26,6 @@ func Page() Action {
 	})
 }
 
-// Deny removes the credentials from the request, like a registry that no longer accepts its token.
-// The registry responds as to anonymous clients.
-func Deny() Action {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		r = r.Clone(r.Context())
-		r.Header.Del("Authorization")
-		next.ServeHTTP(w, r)
-	}
-}
-
 // Redirect sends the client to another server, with the same path and a signature in the query, as
 // registries redirect to object storage.
 func Redirect(to *Server) Action {

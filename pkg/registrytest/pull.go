@@ -98,6 +98,18 @@ func (p *puller) manifest(ctx context.Context, name string, want ocispec.Descrip
 	return got, nil
 }
 
+// Tags returns the first page of the tags of a repository.
+func (c *Client) Tags(ctx context.Context, repository string) ([]string, error) {
+	resp, err := c.do(ctx, request{method: http.MethodGet, repository: repository, path: "tags/list"}, http.StatusOK)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var list struct{ Tags []string }
+	err = json.NewDecoder(resp.Body).Decode(&list)
+	return list.Tags, err
+}
+
 // manifest reads one manifest. If ref is a digest, the manifest has that digest.
 func (c *Client) manifest(ctx context.Context, repository, name string) ([]byte, manifest, error) {
 	var m manifest

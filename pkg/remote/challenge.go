@@ -9,6 +9,13 @@ type challenge struct {
 	params map[string]string // names in lower case: realm, service, scope, error
 }
 
+// asks returns the last challenge of the host.
+func (h *host) asks() challenge {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.challenge
+}
+
 // bestChallenge parses the header's values and returns Bearer, else Basic, else none.
 func bestChallenge(values []string) challenge {
 	var best challenge

@@ -45,7 +45,8 @@ func (h *host) adapt(r *request, resp *http.Response, took time.Duration) {
 
 // send probes, authorizes and sends. A response 401 may mean that the token expired or that the
 // repository requires more scopes: there is one more attempt, with what the response requires.
-// Tokens from before that response may have expired like the first and do not count.
+// Tokens from before that response may have expired like the first and do not count. Harbor asks for
+// a password when a token has expired, so that any 401 is a reason for a new token.
 func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
 	if r.foreign {
 		if err := h.admit(ctx); err != nil {
@@ -73,7 +74,7 @@ func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
 		}
 		resp, err := h.sendCredential(ctx, t.credential, r, t.header)
 		old := 0 < t.number && t.number <= last
-		if err != nil || resp.StatusCode != http.StatusUnauthorized || !first && !old || !h.learnChallenge(r, resp, t.header) {
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || !first && !old || !h.learnChallenge(r, resp, t.header) && t.number == 0 {
 			return resp, err
 		}
 		drain(resp.Body)

@@ -35,9 +35,7 @@ func (c *Client) Login(ctx context.Context, host, path string) (asked bool, err 
 		drain(resp.Body)
 		return nil
 	})
-	at.h.mu.Lock()
-	defer at.h.mu.Unlock()
-	return at.h.challenge.scheme != "", err
+	return at.h.asks().scheme != "", err
 }
 
 // A narrowKeychain knows whether there are credentials for repositories below a path.
@@ -85,7 +83,7 @@ func (c *Client) checkAccess(ctx context.Context, at hostRef, push bool) error {
 	}
 	err = h.tryCredential(ctx, cred, at.ref.Path)
 	var e *Error
-	if errors.As(err, &e) && e.Status == http.StatusUnauthorized && !errors.Is(err, ErrDenied) {
+	if errors.As(err, &e) && errors.Is(err, ErrUnauthorized) && !errors.Is(err, ErrDenied) {
 		return h.wrongPassword(cred, *e)
 	}
 	return withoutToken(ctx, err)
@@ -103,10 +101,7 @@ func withoutToken(ctx context.Context, err error) error {
 // requiresLogin reports whether a registry certainly refuses what is pushed without credentials below a
 // path: it asks for a password, or its tokens for everyone do not allow it.
 func (h *host) requiresLogin(ctx context.Context, path string) (bool, error) {
-	h.mu.Lock()
-	ch := h.challenge
-	h.mu.Unlock()
-	switch ch.scheme {
+	switch ch := h.asks(); ch.scheme {
 	case "basic":
 		return true, nil
 	case "bearer":
@@ -128,15 +123,12 @@ func deniesPush(token string) bool {
 		return false
 	}
 	text, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
-	if err != nil {
-		return false
-	}
 	var claims struct {
 		Access *[]struct {
 			Actions []string `json:"actions"`
 		} `json:"access"`
 	}
-	if json.Unmarshal(text, &claims) != nil || claims.Access == nil {
+	if err != nil || json.Unmarshal(text, &claims) != nil || claims.Access == nil {
 		return false
 	}
 	for _, a := range *claims.Access {
@@ -163,9 +155,7 @@ func (h *host) noCredential(path string) error {
 
 // tryCredential sends a credential once.
 func (h *host) tryCredential(ctx context.Context, cred keychain.Credential, path string) error {
-	h.mu.Lock()
-	ch := h.challenge
-	h.mu.Unlock()
+	ch := h.asks()
 	r := &request{op: "logging in", kind: "ping", method: http.MethodGet, repo: path, url: h.base() + "/v2/"}
 	switch ch.scheme {
 	case "basic":

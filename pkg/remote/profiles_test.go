@@ -53,7 +53,7 @@ func TestProfiles(t *testing.T) {
 					t.Errorf("the first tags are %q, %v", tags, err)
 				}
 				d, err := c.ProbeDeletion(t.Context(), repo)
-				if d.KeepsTags != (p.Name == "Nexus") {
+				if d.KeepsTags != strings.HasPrefix(p.Name, "Nexus") {
 					t.Errorf("it keeps tags: %t", d.KeepsTags)
 				}
 				tags, listErr := c.Tags(t.Context(), repo, 0)
@@ -100,5 +100,55 @@ func TestRefusalsOfProfiles(t *testing.T) {
 		if tc.write != nil && !errors.Is(err, tc.write) || tc.write == nil && errors.Is(err, remote.ErrUnauthorized) || !strings.Contains(hint, tc.means) || tc.notThat != "" && strings.Contains(hint, tc.notThat) {
 			t.Errorf("%s: %s", tc.name, hint)
 		}
+	}
+}
+
+// TestCredentialsOfProfiles tries credentials with each profile: a wrong password is told from a missing permission, and a
+// token that expired is renewed, whatever the registry answers.
+func TestCredentialsOfProfiles(t *testing.T) {
+	t.Parallel()
+	for _, p := range profiletest.Profiles() {
+		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
+			model := profiletest.New(p)
+			model.Create("org")
+			user := model.Protect()
+			s := registrytest.Serve(t, registrytest.Options{}, model)
+			repo := reference.Reference{Host: s.Host, Path: "org/name"}
+			client := func(password string) *remote.Client {
+				return newClient(t, remote.Options{Side: remote.Destination, PlainHTTP: true, Keychain: keys{Username: user, Password: password, Source: "/auth.json"}})
+			}
+			wrong := client("wrong")
+			_, loginErr := wrong.Login(t.Context(), s.Host, "")
+			for _, err := range []error{loginErr, wrong.CheckAccess(t.Context(), repo, true)} {
+				if !errors.Is(err, remote.ErrUnauthorized) || errors.Is(err, remote.ErrDenied) {
+					t.Errorf("a wrong password: %v", err)
+				}
+			}
+			blob := noise(5000)
+			open := func(context.Context, int64) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(blob)), nil }
+			if _, err := client(profiletest.ReadPassword).PushBlob(t.Context(), repo, describe(blob), nil, open); !errors.Is(err, remote.ErrDenied) {
+				t.Errorf("a missing permission: %v", err)
+			}
+			c := client(profiletest.Password)
+			_, err := c.PushBlob(t.Context(), repo, describe(blob), nil, open)
+			fail.On(t, err)
+			if strings.HasPrefix(p.Name, "ECR") {
+				return // it has no tokens
+			}
+			model.Expire(1)
+			for range 3 {
+				if there, err := c.BlobExists(t.Context(), repo, describe(blob)); err != nil || !there {
+					t.Errorf("after tokens expired, the blob is there: %t, %v", there, err)
+				}
+			}
+			_, err = c.DeleteTag(t.Context(), repo.WithTag("none"))
+			if err != nil && !errors.Is(err, remote.ErrNoDelete) {
+				t.Errorf("deleting: %v", err)
+			}
+			if _, err := c.AllRepositories(t.Context(), s.Host); err != nil && p.Name != "Harbor" {
+				t.Errorf("listing repositories: %v", err)
+			}
+		})
 	}
 }

@@ -71,7 +71,7 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 		return e
 	case r.pushes() && resp.StatusCode == http.StatusForbidden && overQuota(e.Message):
 		return e
-	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
+	case refusesPassword(r, resp) || resp.StatusCode == http.StatusForbidden:
 		h.explainUnauthorized(resp.Request.Context(), e, r, resp.StatusCode)
 		return e
 	}

@@ -205,7 +205,7 @@ func (h *host) sendCredential(ctx context.Context, cred keychain.Credential, r *
 	switch {
 	case resp.StatusCode == http.StatusForbidden, temporary(resp.StatusCode):
 		// This says nothing about the secret.
-	case resp.StatusCode != http.StatusUnauthorized:
+	case !refusesPassword(r, resp):
 		p.accepted.Store(true)
 	case r.kind == "token" || bestChallenge(resp.Header.Values("WWW-Authenticate")).scheme != "bearer":
 		e := h.refusal(r, resp)

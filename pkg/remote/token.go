@@ -42,10 +42,7 @@ type authorization struct {
 
 // authorize returns the authorization for r.
 func (h *host) authorize(ctx context.Context, r *request) (authorization, error) {
-	h.mu.Lock()
-	ch := h.challenge
-	h.mu.Unlock()
-	switch ch.scheme {
+	switch ch := h.asks(); ch.scheme {
 	case "basic":
 		cred, err := h.credential(ctx, r.repo)
 		if err != nil || cred.Anonymous() {
@@ -184,6 +181,14 @@ func (h *host) fetchToken(ctx context.Context, ch challenge, cred keychain.Crede
 	if err != nil {
 		return token{}, err
 	}
+	if usual := usualScopes(r.scopes); resp.StatusCode == http.StatusBadRequest && len(usual) < len(r.scopes) {
+		drain(resp.Body)
+		narrow := *r
+		narrow.scopes = usual
+		t, err := h.fetchToken(ctx, ch, cred, &narrow)
+		t.scopes = slices.Clone(r.scopes)
+		return t, err
+	}
 	if resp.StatusCode != http.StatusOK {
 		return token{}, h.refusal(tr, resp)
 	}
@@ -203,6 +208,12 @@ func (h *host) fetchToken(ctx context.Context, ch challenge, cred keychain.Crede
 	return t, nil
 }
 
+// usualScopes returns the scopes to pull and to push. Quay knows no others: a token to push permits to delete there, and one
+// without scopes to list repositories.
+func usualScopes(scopes []string) []string {
+	return slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return !strings.HasSuffix(s, ":pull") && !strings.HasSuffix(s, ":pull,push") })
+}
+
 // maySendTo reports whether credentials for the registry are sent to its token realm: with TLS, or to the host of the
 // registry itself or this machine.
 func (h *host) maySendTo(realm *url.URL) bool {
@@ -219,8 +230,7 @@ func parseToken(body []byte, now time.Time) (token, error) {
 	if json.Unmarshal(body, &response) != nil {
 		return token{}, errors.New("the response of the token endpoint is not a JSON token")
 	}
-	t := token{value: response.Token}
-	t.value = cmp.Or(t.value, response.AccessToken)
+	t := token{value: cmp.Or(response.Token, response.AccessToken)}
 	if t.value == "" {
 		return token{}, errors.New("the response of the token endpoint contains no token")
 	}

@@ -81,7 +81,7 @@ func (s *Server) upload(c call) {
 		}
 		d := digest.Digest(query.Get("digest"))
 		delete(s.uploads, c.name)
-		if d.Validate() != nil || d != digest.FromBytes(u.data) {
+		if !s.names(d, u.data) {
 			s.refuse(c, s.wrongDigest)
 			return
 		}

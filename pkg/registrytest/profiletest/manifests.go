@@ -42,7 +42,7 @@ func (s *Server) manifest(c call) {
 
 // find returns the digest of a tag, or of a digest.
 func (s *Server) find(r *repository, name string) (d digest.Digest, isTag bool) {
-	if digest.Digest(name).Validate() == nil {
+	if strings.Contains(name, ":") {
 		return digest.Digest(name), false
 	}
 	return r.tags[s.tag(name)], true
@@ -84,14 +84,17 @@ func (s *Server) visible(r *repository, d digest.Digest) bool {
 	return false
 }
 
-func (s *Server) liveTags(r *repository) iter.Seq[string] { return maps.Keys(r.tags) }
-
 // A push is a manifest that a client sends.
 type push struct {
 	manifest
 	digest digest.Digest
 	tag    string        // "" by digest
 	before digest.Digest // what the tag names
+}
+
+// names reports whether a digest is the one of some bytes.
+func (s *Server) names(d digest.Digest, of []byte) bool {
+	return d.Validate() == nil && d == d.Algorithm().FromBytes(of) && (!s.onlySHA256 || d.Algorithm() == digest.SHA256)
 }
 
 func (s *Server) putManifest(c call) {
@@ -104,9 +107,15 @@ func (s *Server) putManifest(c call) {
 		s.refuse(c, refusal{status: http.StatusBadRequest, code: "MANIFEST_INVALID", message: "manifest invalid"})
 		return
 	}
-	if _, isTag := s.find(c.repository, c.name); isTag {
+	if d, isTag := s.find(c.repository, c.name); isTag {
 		p.tag = s.tag(c.name)
 		p.before = c.repository.tags[p.tag]
+	} else if p.digest = d; !s.names(d, raw) {
+		if !s.renames || d.Validate() != nil {
+			s.refuse(c, s.wrongManifest)
+			return
+		}
+		p.digest = digest.FromBytes(raw)
 	}
 	for _, check := range s.onPush {
 		if no := check(c.repository, p); no != nil {
@@ -207,11 +216,18 @@ func (s *Server) referrers(c call) {
 		return
 	}
 	list := ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{}}
+	only := c.r.URL.Query().Get("artifactType")
+	if only != "" {
+		c.w.Header().Set("OCI-Filters-Applied", "artifactType")
+	}
 	for d, m := range c.repository.manifests {
 		if m.Subject != nil && m.Subject.Digest == subject && s.visible(c.repository, d) {
 			artifactType := m.ArtifactType
 			if artifactType == "" {
 				artifactType = m.Config.MediaType
+			}
+			if only != "" && artifactType != only {
+				continue
 			}
 			list.Manifests = append(list.Manifests, ocispec.Descriptor{
 				MediaType: m.contentType, Digest: d, Size: int64(len(m.raw)), ArtifactType: artifactType, Annotations: m.Annotations,

@@ -93,6 +93,10 @@ func quayTraits() []Trait {
 		{"wrong bytes of a blob: 400 BLOB_UPLOAD_INVALID", quay + "endpoints/v2/blob.py", func(s *rules) {
 			s.wrongDigest = refusal{status: http.StatusBadRequest, code: "BLOB_UPLOAD_INVALID", message: "blob upload invalid"}
 		}},
+		{"digests of other algorithms than sha256: 400 BLOB_UPLOAD_INVALID and MANIFEST_INVALID", quay + "data/registry_model/blobuploader.py", func(s *rules) {
+			s.onlySHA256 = true
+			s.wrongManifest = refusal{status: http.StatusBadRequest, code: "MANIFEST_INVALID", message: "manifest invalid", detail: "manifest digest mismatch"}
+		}},
 		{"the range of an upload that was asked for ends a byte too late, and begins with bytes=", quay + "endpoints/v2/blob.py", func(s *rules) {
 			s.rangeOf = func(u *upload, asked bool) string {
 				if asked {
@@ -146,7 +150,7 @@ func harborTraits() []Trait {
 		})},
 		{"a list of repositories, for others than administrators: 401 UNAUTHORIZED", harbor + "server/middleware/v2auth/auth.go", requests(func(_ *Server, c call) *refusal {
 			if c.kind == "_catalog" {
-				return &refusal{status: http.StatusUnauthorized, code: "UNAUTHORIZED", message: "unauthorized to list catalog"}
+				return &refusal{status: http.StatusUnauthorized, code: "UNAUTHORIZED", message: "unauthorized to list catalog", challenge: `Basic realm="harbor"`}
 			}
 			return nil
 		})},
@@ -189,6 +193,16 @@ func giteaTraits() []Trait {
 			s.blobMissing = refusal{status: http.StatusNotFound, code: "BLOB_UNKNOWN", message: "blob unknown to registry"}
 		}},
 		{"no referrers, and no header OCI-Subject", giteaContainer, noReferrers},
+		{"digests of other algorithms than sha256: 400 DIGEST_INVALID", giteaContainer, func(s *rules) { s.onlySHA256 = true }},
+		{"a manifest is not compared with the digest that it is pushed by", giteaManifest, func(s *rules) { s.renames = true }},
+		{"the range of an upload that was asked for ends a byte too late", giteaContainer, func(s *rules) {
+			s.rangeOf = func(u *upload, asked bool) string {
+				if asked {
+					return "0-" + strconv.Itoa(len(u.data))
+				}
+				return specifiedRange(u, asked)
+			}
+		}},
 		{"tags are in lower case", giteaManifest, func(s *rules) { s.foldsTags = true }},
 		{"a manifest that was pushed by tag ends with its last tag, also if that moves", giteaManifest, func(s *rules) { s.tagsOwn = true }},
 		{"blobs are sent whole, whatever the range", giteaContainer, func(s *rules) { s.noRange = true }},

@@ -8,7 +8,8 @@
 //	Profile -> Traits -> rules of a Server -> registrytest.Serve, with its log, faults and TLS
 //
 // Some traits depend on how a registry was set up. Tags that begin with Locked are immutable in profiles that have
-// immutable tags, Create makes a repository or project exist, Fill uses up the quota, and Age makes an hour pass.
+// immutable tags, Create makes a repository or project exist, Fill uses up the quota, Age makes an hour pass, Protect asks
+// for credentials, and Expire ends tokens.
 package profiletest
 
 // Locked is how tags begin that cannot be moved in profiles with immutable tags.
@@ -41,13 +42,14 @@ const (
 // Profiles are the registries that are modelled.
 func Profiles() []Profile {
 	return []Profile{
-		{"Quay", quayTraits()},
-		{"Harbor", harborTraits()},
-		{"Gitea", giteaTraits()},
-		{"Nexus", nexusTraits()},
-		{"Artifactory", artifactoryTraits()},
-		{"ECR", ecrTraits()},
-		{"ECR of 2022", earlierECRTraits()},
-		{"GHCR", ghcrTraits()},
+		{"Quay", append(quayTraits(), quayCredentials()...)},
+		{"Harbor", append(harborTraits(), harborCredentials()...)},
+		{"Gitea", append(giteaTraits(), giteaCredentials()...)},
+		{"Nexus", append(nexusTraits(), nexusCredentials()...)},
+		{"Nexus with tokens", append(nexusTraits(), nexusTokens()...)},
+		{"Artifactory", append(artifactoryTraits(), artifactoryCredentials()...)},
+		{"ECR", append(ecrTraits(), ecrCredentials()...)},
+		{"ECR of 2022", append(earlierECRTraits(), ecrCredentials()...)},
+		{"GHCR", append(ghcrTraits(), ghcrCredentials()...)},
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 // rules are how a registry behaves. The traits of a profile change them.
 type rules struct {
+	access
 	before   []func(*Server, call) *refusal                                           // any request
 	onPush   []func(*repository, push) *refusal                                       // of a manifest
 	onDelete []func(r *repository, d digest.Digest, name string, isTag bool) *refusal // of a manifest
@@ -22,6 +23,10 @@ type rules struct {
 	blobMissing  refusal // of a manifest
 	wrongDigest  refusal // of a blob
 	wrongRange   refusal // of a part of an upload
+
+	wrongManifest refusal // by another digest
+	renames       bool    // a manifest with another digest than the one that it was pushed by
+	onlySHA256    bool
 
 	foldsTags   bool // into lower case
 	hides       bool // manifests that have no tag and are in no tagged index
@@ -45,13 +50,18 @@ type rules struct {
 
 // specified returns rules that follow the distribution specification 1.1.
 func specified() rules {
+	wrongDigest := refusal{status: http.StatusBadRequest, code: "DIGEST_INVALID", message: "provided digest did not match uploaded content"}
 	return rules{
+		access: access{
+			user: "robot", service: "HOST", basic: `Basic realm="registry"`, scope: repositoryScope,
+			denied: refusal{status: http.StatusForbidden, code: "DENIED", message: "requested access to the resource is denied"},
+		},
 		form: specifiedForm, link: nextPage, rangeOf: specifiedRange, chunkStatus: http.StatusAccepted,
 		unknown:      refusal{status: http.StatusNotFound, code: "MANIFEST_UNKNOWN", message: "manifest unknown"},
 		childMissing: refusal{status: http.StatusNotFound, code: "MANIFEST_UNKNOWN", message: "manifest unknown"},
 		blobMissing:  refusal{status: http.StatusNotFound, code: "MANIFEST_BLOB_UNKNOWN", message: "blob unknown to registry"},
-		wrongDigest:  refusal{status: http.StatusBadRequest, code: "DIGEST_INVALID", message: "provided digest did not match uploaded content"},
-		wrongRange:   refusal{status: http.StatusRequestedRangeNotSatisfiable, code: "BLOB_UPLOAD_INVALID", message: "blob upload invalid"},
+		wrongDigest:  wrongDigest, wrongManifest: wrongDigest,
+		wrongRange: refusal{status: http.StatusRequestedRangeNotSatisfiable, code: "BLOB_UPLOAD_INVALID", message: "blob upload invalid"},
 	}
 }
 

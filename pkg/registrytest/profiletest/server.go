@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ const maxManifest = 8 << 20
 // A Server is a registry in memory with the traits of a profile.
 type Server struct {
 	rules
+	protection
 
 	mu           sync.Mutex
 	repositories map[string]*repository
@@ -87,13 +89,7 @@ func (s *Server) Age() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.repositories {
-		if s.hides {
-			for d := range r.temporary {
-				if r.manifests[d].Subject == nil {
-					delete(r.temporary, d)
-				}
-			}
-		}
+		maps.DeleteFunc(r.temporary, func(d digest.Digest, _ bool) bool { return s.hides && r.manifests[d].Subject == nil })
 	}
 }
 
@@ -101,9 +97,16 @@ func (s *Server) Age() {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.tokens != nil && s.realm != "" && r.URL.Path == s.realm {
+		s.issue(call{w: w, r: r})
+		return
+	}
 	c, ok := parse(w, r)
 	if !ok {
 		http.NotFound(w, r)
+		return
+	}
+	if s.tokens != nil && !s.admits(c) {
 		return
 	}
 	if c.path != "" {
@@ -116,12 +119,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if c.repository == nil && c.path != "" {
-		if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodDelete {
+		if c.kind != "referrers" && (r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodDelete) {
 			s.refuse(c, refusal{status: http.StatusNotFound, code: "NAME_UNKNOWN", message: "repository name not known to registry"})
 			return
 		}
 		c.repository = &repository{c.path, map[digest.Digest][]byte{}, map[digest.Digest]manifest{}, map[string]digest.Digest{}, map[digest.Digest]bool{}}
-		s.repositories[c.path] = c.repository
+		if c.kind != "referrers" { // which are an empty list, also of a repository that is absent
+			s.repositories[c.path] = c.repository
+		}
 	}
 	switch c.kind {
 	case "manifests":
@@ -131,7 +136,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "uploads":
 		s.upload(c)
 	case "tags":
-		s.list(c, slices.Collect(s.liveTags(c.repository)), "tags")
+		s.list(c, slices.Collect(maps.Keys(c.repository.tags)), "tags")
 	case "_catalog":
 		var names []string
 		for name, r := range s.repositories {
@@ -173,14 +178,15 @@ type refusal struct {
 	status        int
 	code, message string
 	detail        string // a message in the detail; "" for none
+	challenge     string // WWW-Authenticate; "" for none
 }
 
 func (s *Server) refuse(c call, no refusal) {
 	_, _ = io.Copy(io.Discard, c.r.Body) // as far as the client sends it
 	contentType, text := s.form(no)
 	c.w.Header().Set("Content-Type", contentType)
-	if no.status == http.StatusUnauthorized {
-		c.w.Header().Set("WWW-Authenticate", `Basic realm="registry"`)
+	if no.challenge != "" {
+		c.w.Header().Set("WWW-Authenticate", no.challenge)
 	}
 	c.w.WriteHeader(no.status)
 	_, _ = io.WriteString(c.w, text)

@@ -68,13 +68,3 @@ func readKeys(text []byte) (openpgp.EntityList, error) {
 		all = append(all, some...)
 	}
 }
-
-// Fingerprints returns the fingerprints of the primary keys in the order of the keyring, in upper
-// case hexadecimal, as gpg prints them.
-func (k Keyring) Fingerprints() []string {
-	out := make([]string, len(k.entities))
-	for i, e := range k.entities {
-		out[i] = fingerprint(e.PrimaryKey)
-	}
-	return out
-}

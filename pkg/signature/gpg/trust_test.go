@@ -236,3 +236,13 @@ func TestReal(t *testing.T) {
 		t.Errorf("%s by %s on %s", s.Reference, s.Key, s.Created)
 	}
 }
+
+// Fingerprints returns the fingerprints of the primary keys in the order of the keyring, in upper
+// case hexadecimal, as gpg prints them.
+func (k Keyring) Fingerprints() []string {
+	out := make([]string, len(k.entities))
+	for i, e := range k.entities {
+		out[i] = fingerprint(e.PrimaryKey)
+	}
+	return out
+}
