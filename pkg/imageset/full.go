@@ -1,5 +1,7 @@
 package imageset
 
+import "slices"
+
 import "fmt"
 
 // lowest is the lowest semantic version.
@@ -46,10 +48,5 @@ func readFull(r *reader, path string, o *Operator) {
 
 // ranged reports whether the package or one of its channels has a range.
 func (p *Package) ranged() bool {
-	for _, c := range p.Channels {
-		if !c.Range.IsZero() {
-			return true
-		}
-	}
-	return !p.Range.IsZero()
+	return !p.Range.IsZero() || slices.ContainsFunc(p.Channels, func(c Channel) bool { return !c.Range.IsZero() })
 }

@@ -260,10 +260,6 @@ func lacksContent(code, message string) bool {
 		return true
 	}
 	message = strings.ToLower(message)
-	for _, words := range []string{"unknown blob", "could not find child manifest", "invalid manifest: blob for", "invalid manifest: manifest for"} {
-		if strings.Contains(message, words) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"unknown blob", "could not find child manifest", "invalid manifest: blob for", "invalid manifest: manifest for"},
+		func(words string) bool { return strings.Contains(message, words) })
 }

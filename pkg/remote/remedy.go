@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -17,12 +18,7 @@ import (
 // Remedy returns what usually helps, or "" if that depends on what was asked for.
 func (e *Error) Remedy() string {
 	says := func(words ...string) bool {
-		for _, word := range words {
-			if strings.Contains(strings.ToLower(e.Message), word) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(strings.ToLower(e.Message), word) })
 	}
 	pushes := e.from != nil && e.from.c.o.Side == Destination
 	switch {

@@ -127,10 +127,8 @@ func wait(ctx context.Context, turn <-chan struct{}) error {
 func (i *Image) needSums() bool {
 	known := i.image.Primary().DiffIDs
 	for _, p := range i.image.Others() {
-		for _, id := range p.DiffIDs {
-			if !slices.Contains(known, id) {
-				return true
-			}
+		if slices.ContainsFunc(p.DiffIDs, func(id digest.Digest) bool { return !slices.Contains(known, id) }) {
+			return true
 		}
 	}
 	return false
