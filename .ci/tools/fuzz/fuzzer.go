@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -71,28 +72,29 @@ func ask(ctx context.Context, dir string, args ...string) (string, error) {
 // all runs targets, package by package.
 func (f *fuzzer) all(ctx context.Context, targets []target) (results []*result) {
 	var program, built, problem string
+	running := make(chan struct{}, f.atOnce)
+	var done sync.WaitGroup
 	for _, t := range targets {
 		r := &result{target: t}
 		results = append(results, r)
-		if f.late() || ctx.Err() != nil {
-			r.leftOut = true
-			continue
-		}
-		if t.dir != built {
+		running <- struct{}{}
+		if t.dir != built && !f.late() && ctx.Err() == nil {
 			program, problem = f.build(ctx, t.dir)
 			built = t.dir
 		}
-		if problem != "" {
-			r.failure = problem
+		r.leftOut = f.late() || ctx.Err() != nil
+		if r.failure = problem; r.leftOut || problem != "" {
+			<-running
 			continue
 		}
-		if f.late() {
-			r.leftOut = true
-			continue
-		}
-		f.run(ctx, program, r)
-		fmt.Println(r.line())
+		runs := program
+		done.Go(func() {
+			defer func() { <-running }()
+			f.run(ctx, runs, r)
+			fmt.Println(r.line())
+		})
 	}
+	done.Wait()
 	return results
 }
 

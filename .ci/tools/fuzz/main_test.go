@@ -37,6 +37,7 @@ func TestChoose(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"-run B$": "b.FuzzB", "-run ^b": "b.FuzzA b.FuzzB", "-part 0/2": "a.FuzzA c.FuzzC", "-part 1/2": "b.FuzzA b.FuzzB", "-part 5/2": "b.FuzzA b.FuzzB", "-run FuzzD": "",
+		"-begin 1/2": "b.FuzzB c.FuzzC a.FuzzA b.FuzzA", "-begin 8/4": "a.FuzzA b.FuzzA b.FuzzB c.FuzzC",
 	} {
 		o, err := parse(strings.Fields(args))
 		if err != nil {
@@ -46,7 +47,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%s: %q, want %q", args, got, want)
 		}
 	}
-	for _, args := range []string{"-part 1", "-part 1/0", "-part -1/2", "-run (", "x"} {
+	for _, args := range []string{"-part 1", "-part 1/0", "-part -1/2", "-begin 1", "-at-once 0", "-run (", "x"} {
 		if _, err := parse(strings.Fields(args)); err == nil {
 			t.Errorf("%s is accepted", args)
 		}
@@ -85,7 +86,7 @@ func TestRun(t *testing.T) {
 	if err := run(t.Context(), append(common, "-run", "Fine")); err != nil {
 		t.Error(err)
 	}
-	err := run(t.Context(), common)
+	err := run(t.Context(), append(common, "-at-once", "2", "-workers", "1"))
 	if err == nil || err.Error() != "1 targets failed: ..FuzzWrong" {
 		t.Errorf("the error is %v", err)
 	}

@@ -42,7 +42,7 @@ func table(results []*result, o *options) string {
 		counts[how]++
 	}
 	ran := len(results) - counts["left out"]
-	fmt.Fprintf(&b, "\n%d of %d targets ran, %s each with %d processes: %d executions. %d took fewer than %d per second.\n",
-		ran, len(results), o.time, o.workers, executions, counts["slow"], least)
+	fmt.Fprintf(&b, "\n%d of %d targets ran, %s each with %d processes, %d at a time: %d executions. %d took fewer than %d per second.\n",
+		ran, len(results), o.time, o.workers, o.atOnce, executions, counts["slow"], least)
 	return b.String()
 }

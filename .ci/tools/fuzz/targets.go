@@ -62,5 +62,6 @@ func choose(all []target, o *options) (chosen []target) {
 			chosen = append(chosen, t)
 		}
 	}
-	return chosen
+	first := int(o.begin * float64(len(chosen)))
+	return slices.Concat(chosen[first:], chosen[:first])
 }
