@@ -179,8 +179,10 @@ func splitEntries(text []byte) map[string][]byte {
 	return entries
 }
 
-// topLevel matches lines without indentation. Others may belong to a text of several lines.
-var topLevel = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(---|[A-Za-z]+:( .*)?)$`) })
+// topLevel matches the lines without indentation that Helm writes. Others may belong to a text of several lines.
+var topLevel = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(---|(annotations|apiVersion|entries|generated|publicKeys|serverInfo):( ("[^"]*"|'[^']*'|\{\}|\[\]|[^]["'{}&*!|>%@#]*))?)$`)
+})
 
 // isItem reports whether a line is an entry of a list.
 func isItem(line []byte) bool {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -122,9 +121,6 @@ func TestParseIndex(t *testing.T) {
 	}
 }
 
-// continued matches a line without indentation that Helm does not write, but that is read as the rest of the one before.
-var continued = regexp.MustCompile(`(?m)^[A-Za-z]+:[ \t]*[]},"'&*!|>?:%@]`)
-
 // Reading the charts of an index one by one gives what YAML gives for the whole.
 func FuzzParseIndex(f *testing.F) {
 	f.Add(charttest.Index("a 1.0.0", "a 2.0.0 abc", "b 1.0.0"))
@@ -135,7 +131,7 @@ func FuzzParseIndex(f *testing.F) {
 	f.Add("entries:\n  a:\n  - &x {name: x}\n  b:\n  - *x\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		i, err := chart.ParseIndex([]byte(text))
-		if err != nil || continued.MatchString(text) {
+		if err != nil {
 			return
 		}
 		var whole struct {
