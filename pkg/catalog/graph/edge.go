@@ -56,10 +56,13 @@ func Range(e catalog.Entry) (semver.Range, error) {
 }
 
 // ParseRange parses a range of versions. The error is the one of blang/semver, whose ranges with an empty alternative, such as
-// "1.0.0 || || 2.0.0", panic when they are used.
+// "1.0.0 || || 2.0.0", panic when they are used. It ignores words of one character.
 func ParseRange(text string) (semver.Range, error) {
 	within, err := semver.ParseRange(text)
-	if err == nil && slices.ContainsFunc(strings.Split(text, "||"), func(part string) bool { return strings.TrimSpace(part) == "" }) {
+	isEmpty := func(part string) bool {
+		return !slices.ContainsFunc(strings.Fields(part), func(word string) bool { return len(word) > 1 })
+	}
+	if err == nil && slices.ContainsFunc(strings.Split(text, "||"), isEmpty) {
 		return nil, fmt.Errorf("%q has an empty alternative", text)
 	}
 	return within, err

@@ -192,6 +192,8 @@ func (m *message) verify(k Keyring, now time.Time) ([]byte, Signature, error) {
 		return nil, Signature{}, fmt.Errorf("key %016X: %w", m.keyID, md.SignatureError)
 	case md.SignedBy == nil || md.Signature == nil:
 		return nil, Signature{}, fmt.Errorf("it was made with key %016X, which is not in keyring %s", m.keyID, k.Name)
+	case !hasTag(md.Signature, content):
+		return nil, Signature{}, fmt.Errorf("it was damaged: the hash that key %016X signed begins otherwise than it says", m.keyID)
 	case len(md.SignedBy.Revocations)+len(md.SignedBy.Entity.Revocations) > 0:
 		return nil, Signature{}, fmt.Errorf("the signing key %016X was revoked; clusters accept none of its signatures", m.keyID)
 	case md.Signature.CreationTime.After(now):
@@ -204,6 +206,19 @@ func (m *message) verify(k Keyring, now time.Time) ([]byte, Signature, error) {
 		Key:     fingerprint(md.SignedBy.PublicKey),
 		Created: md.Signature.CreationTime,
 	}, nil
+}
+
+// hasTag reports whether the first bytes of the signed hash are in the signature. OpenPGP does not need them, but clusters
+// compare them.
+func hasTag(s *packet.Signature, content []byte) bool {
+	sum := s.Hash.New()
+	text := sum
+	if s.SigType == packet.SigTypeText {
+		text = openpgp.NewCanonicalTextHash(sum)
+	}
+	_, _ = text.Write(content) // a hash returns no error
+	_, _ = sum.Write(s.HashSuffix)
+	return bytes.HasPrefix(sum.Sum(nil), s.HashTag[:])
 }
 
 // readPayload checks the signed text for the image d, and returns the image name in it.
