@@ -116,17 +116,12 @@ func (d *drafter) hasPath(c installed.Catalog, image reference.Reference, below 
 
 // isMirror reports whether the host is a mirror: mirror sets redirect pulls to it.
 func (d *drafter) isMirror(host string) bool {
-	if host == d.mirror {
-		return true
-	}
 	for _, rule := range d.cluster.Mirrors {
-		for _, m := range rule.Mirrors {
-			if h, _, _ := strings.Cut(m, "/"); h == host {
-				return true
-			}
+		if slices.ContainsFunc(rule.Mirrors, func(m string) bool { return strings.HasPrefix(m+"/", host+"/") }) {
+			return true
 		}
 	}
-	return false
+	return host == d.mirror
 }
 
 // tagOf concludes the tag of a catalog whose image is referenced by digest: from its display name or

@@ -1,5 +1,11 @@
 package image
 
+import (
+	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/image"
+)
+
 // Directory returns the directory of the file-based catalog, "/configs", or "".
 func (i *Image) Directory() string {
 	if i.kind != FileBased {
@@ -11,10 +17,5 @@ func (i *Image) Directory() string {
 // BinaryLess reports whether the image has no program for at least one of its platforms. A
 // CatalogSource then needs grpcPodConfig.extractContent.
 func (i *Image) BinaryLess() bool {
-	for _, p := range i.image.Platforms {
-		if len(command(p.Command).argv()) == 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(i.image.Platforms, func(p *image.Platform) bool { return len(command(p.Command).argv()) == 0 })
 }

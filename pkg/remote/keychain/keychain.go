@@ -26,8 +26,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -186,15 +188,9 @@ func (k *Keychain) Narrower(host, path string) bool {
 		if err != nil {
 			continue
 		}
-		for key := range a.Auths {
-			if strings.HasPrefix(key, folder) {
-				return true
-			}
-		}
-		for key := range a.CredHelpers {
-			if strings.HasPrefix(key, folder) {
-				return true
-			}
+		keys := slices.AppendSeq(slices.Collect(maps.Keys(a.Auths)), maps.Keys(a.CredHelpers))
+		if slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, folder) }) {
+			return true
 		}
 	}
 	return false

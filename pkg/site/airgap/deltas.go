@@ -176,15 +176,11 @@ func (n *Export) makeDeltas(ctx context.Context, p *plan.Plan, e *archiveJob, so
 
 // hasBlob returns a function that reports whether the site has a blob.
 func (b *base) hasBlob() func(digest.Digest) bool {
-	var all []digest.Digest
+	all := map[digest.Digest]bool{}
 	for i := range b.receipt.Repositories {
 		for _, blob := range b.receipt.Repositories[i].Blobs {
-			all = append(all, blob.Digest)
+			all[blob.Digest] = true
 		}
 	}
-	slices.Sort(all)
-	return func(d digest.Digest) bool {
-		_, ok := slices.BinarySearch(all, d)
-		return ok
-	}
+	return func(d digest.Digest) bool { return all[d] }
 }
