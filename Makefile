@@ -156,7 +156,7 @@ FUZZPART ?= 0/1
 FUZZFLAGS ?=
 
 .PHONY: fuzz
-fuzz: ## fuzz every parser of foreign bytes, FUZZTIME=30s each, and write a report to bin/fuzz.md; all take an hour: FUZZ=REGEXP, FUZZPART=N/M
+fuzz: ## fuzz every parser of foreign bytes, FUZZTIME=30s each, and write a report to bin/fuzz.md; all take half an hour: FUZZ=REGEXP, FUZZPART=N/M
 	@mkdir -p $(BIN)
 	cd .ci/tools/fuzz && $(PLAIN) $(GO) build -buildvcs=false -o $(CURDIR)/$(BIN)/fuzz .
 	$(PLAIN) $(BIN)/fuzz -time $(FUZZTIME) -run '$(FUZZ)' -part $(FUZZPART) $(FUZZFLAGS) -o $(BIN)/fuzz.md

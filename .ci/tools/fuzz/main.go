@@ -44,8 +44,8 @@ func parse(args []string) (*options, error) {
 	set.StringVar(&o.output, "o", "", "write the table to a `file`, too")
 	set.DurationVar(&o.time, "time", 30*time.Second, "how long each target runs")
 	set.DurationVar(&o.budget, "budget", 0, "start no target that would end after this `time`; the others are reported as left out")
-	set.IntVar(&o.workers, "workers", 2, "how many processes fuzz a target")
-	set.IntVar(&o.atOnce, "at-once", 1, "how many targets run at a time")
+	set.IntVar(&o.workers, "workers", 1, "how many processes fuzz a target")
+	set.IntVar(&o.atOnce, "at-once", 2, "how many targets run at a time")
 	set.BoolVar(&o.plain, "plain", false, "build as go test does: quickly, since it is cached, but inputs are not chosen by what they cover")
 	set.Func("run", "only targets that match a `regexp`, such as ^pkg/delta or FuzzParse$; a target is PACKAGE.NAME", func(s string) (err error) {
 		o.only, err = regexp.Compile(s)
