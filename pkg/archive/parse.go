@@ -33,7 +33,10 @@ func readUnfinished(folder *os.Root, id setID) (*set, error) {
 		return nil, err
 	}
 	defer f.Close() // only read from
-	return parse(io.NewSectionReader(f, 0, min(info.Size(), maxSet)), true, nil)
+	if info.Size() > maxSet {
+		return nil, fmt.Errorf("%s has more than the %d bytes that are allowed", id.manifest(), maxSet)
+	}
+	return parse(io.NewSectionReader(f, 0, info.Size()), true, nil)
 }
 
 // parseInner reads the inner set manifest of an encrypted set. Its files are those of the outer

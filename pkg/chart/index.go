@@ -179,9 +179,9 @@ func splitEntries(text []byte) map[string][]byte {
 	return entries
 }
 
-// topLevel matches the lines without indentation that Helm writes. Others may belong to a text of several lines.
+// topLevel matches a line without indentation whose value ends there. Others may belong to a text of several lines.
 var topLevel = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(---|(annotations|apiVersion|entries|generated|publicKeys|serverInfo):( ("[^"]*"|'[^']*'|\{\}|\[\]|[^]["'{}&*!|>%@#]*))?)$`)
+	return regexp.MustCompile(`^(---|[A-Za-z][A-Za-z0-9]*:( +("[^"]*"|'[^']*'|\{[^]["'{}]*\}|\[[^]["'{}]*\]|[^]["'{}&*!|>%@#]*))?( +#.*)?)$`)
 })
 
 // isItem reports whether a line is an entry of a list.

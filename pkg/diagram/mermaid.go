@@ -3,6 +3,7 @@ package diagram
 import (
 	"bufio"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -90,10 +91,8 @@ func (v vocabulary) mermaidClasses(marks []string) []string {
 // shows reports whether a node of the drawing has a mark with a look.
 func (d *Drawing) shows(v vocabulary, look Look) bool {
 	for _, g := range d.Graphs {
-		for _, n := range g.Nodes {
-			if v.has(n.Marks, look) {
-				return true
-			}
+		if slices.ContainsFunc(g.Nodes, func(n Node) bool { return v.has(n.Marks, look) }) {
+			return true
 		}
 	}
 	return false

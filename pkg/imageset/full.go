@@ -1,8 +1,9 @@
 package imageset
 
-import "slices"
-
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // lowest is the lowest semantic version.
 const lowest = "0.0.0-0"

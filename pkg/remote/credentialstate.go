@@ -31,20 +31,20 @@ func (h *host) credentialState(cred keychain.Credential) *credentialState {
 }
 
 // deniesRepository reports whether a 401 or 403 response concerns the repository of r, not the
-// credential. GHCR responds 403 to a request for a token without scopes if the password is wrong.
-func (h *host) deniesRepository(ctx context.Context, r *request, status int) bool {
-	login := r.repo == "" || r.kind == "token" && len(r.scopes) == 0
-	if login || status == http.StatusForbidden {
-		return !login
+// credential. GHCR responds 403 to a request for a token without scopes if the password is wrong; a firewall does without a code.
+func (h *host) deniesRepository(ctx context.Context, r *request, e *Error) bool {
+	login := r.kind == "token" && len(r.scopes) == 0 && e.Code != ""
+	if r.repo == "" || e.Status == http.StatusForbidden && !login {
+		return r.repo != ""
 	}
 	cred, err := h.credential(context.WithoutCancel(ctx), r.repo)
 	return err == nil && !cred.Anonymous() && h.credentialState(cred).accepted.Load()
 }
 
 // refusesPassword reports whether a response means that a password is wrong. ECR responds 400 to one at the root of its API.
-func refusesPassword(r *request, resp *http.Response) bool {
-	return resp.StatusCode == http.StatusUnauthorized ||
-		resp.StatusCode == http.StatusBadRequest && r.kind == "ping" && resp.Request.Header.Get("Authorization") != ""
+func (h *host) refusesPassword(r *request, resp *http.Response) bool {
+	return resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusBadRequest && r.kind == "ping" &&
+		resp.Request.Header.Get("Authorization") != "" && h.asks().params["service"] == "ecr.amazonaws.com"
 }
 
 func (h *host) credential(ctx context.Context, path string) (keychain.Credential, error) {

@@ -46,7 +46,8 @@ func (h *host) adapt(r *request, resp *http.Response, took time.Duration) {
 // send probes, authorizes and sends. A response 401 may mean that the token expired or that the
 // repository requires more scopes: there is one more attempt, with what the response requires.
 // Tokens from before that response may have expired like the first and do not count. Harbor asks for
-// a password when a token has expired, so that any 401 is a reason for a new token.
+// a password when a token has expired: there is a new one for each that worked before. One that never did would not be the
+// last, and some hosts lock an account after a few wrong passwords.
 func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
 	if r.foreign {
 		if err := h.admit(ctx); err != nil {
@@ -73,15 +74,24 @@ func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
 			return nil, err
 		}
 		resp, err := h.sendCredential(ctx, t.credential, r, t.header)
-		old := 0 < t.number && t.number <= last
-		if err != nil || resp.StatusCode != http.StatusUnauthorized || !first && !old || !h.learnChallenge(r, resp, t.header) && t.number == 0 {
+		number := t.token.number
+		if err == nil && resp.StatusCode != http.StatusUnauthorized && number > 0 && (token{scopes: r.scopes}).covers(t.token.scopes) {
+			t.token.worked.Store(true)
+		}
+		old := 0 < number && number <= last
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || !first && !old || !h.learnChallenge(r, resp, t.header) && !h.hasEnded(t.token, resp) {
 			return resp, err
 		}
 		drain(resp.Body)
-		if issued := h.dropTokens(r.repo, t.number); first {
+		if issued := h.dropTokens(r.repo, number); first {
 			first, last = false, issued
 		}
 	}
+}
+
+// hasEnded reports whether the registry refuses a token that it accepted before.
+func (h *host) hasEnded(t token, resp *http.Response) bool {
+	return t.number > 0 && t.worked.Load() && resp.Request.URL.Host == h.addr
 }
 
 // learnChallenge records the challenge of a 401 and reports whether another attempt may succeed.

@@ -125,6 +125,24 @@ func TestCredentialsOfProfiles(t *testing.T) {
 					t.Errorf("a wrong password: %v", err)
 				}
 			}
+			for _, password := range []string{"wrong", profiletest.ReadPassword} {
+				s.ResetLog()
+				c := client(password)
+				for range 5 {
+					if err := c.PushManifest(t.Context(), repo.WithTag("v1"), "application/vnd.oci.image.manifest.v1+json", []byte("{}")); err == nil {
+						t.Error("a push is permitted")
+					}
+				}
+				sent := 0
+				for _, r := range s.Log() {
+					if !strings.HasPrefix(r.Path, "/v2/org/") && r.Path != "/v2/" {
+						sent++
+					}
+				}
+				if most := 2; sent > most && p.Name != "GHCR" { // which does not say that a password is wrong
+					t.Errorf("%d requests for tokens with the password %s, want at most %d", sent, password, most)
+				}
+			}
 			blob := noise(5000)
 			open := func(context.Context, int64) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(blob)), nil }
 			if _, err := client(profiletest.ReadPassword).PushBlob(t.Context(), repo, describe(blob), nil, open); !errors.Is(err, remote.ErrDenied) {

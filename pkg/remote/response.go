@@ -71,8 +71,8 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 		return e
 	case r.pushes() && resp.StatusCode == http.StatusForbidden && overQuota(e.Message):
 		return e
-	case refusesPassword(r, resp) || resp.StatusCode == http.StatusForbidden:
-		h.explainUnauthorized(resp.Request.Context(), e, r, resp.StatusCode)
+	case h.refusesPassword(r, resp) || resp.StatusCode == http.StatusForbidden:
+		h.explainUnauthorized(resp.Request.Context(), e, r)
 		return e
 	}
 	h.explain(e, r, resp)
@@ -80,9 +80,9 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 }
 
 // explainUnauthorized sets the cause and the hint of a response that refuses the credentials, or their permissions.
-func (h *host) explainUnauthorized(ctx context.Context, e *Error, r *request, status int) {
+func (h *host) explainUnauthorized(ctx context.Context, e *Error, r *request) {
 	e.Err = ErrUnauthorized
-	if h.deniesRepository(ctx, r, status) {
+	if h.deniesRepository(ctx, r, e) {
 		e.Err = ErrDenied
 	}
 	switch {

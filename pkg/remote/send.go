@@ -202,10 +202,10 @@ func (h *host) sendCredential(ctx context.Context, cred keychain.Credential, r *
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case resp.StatusCode == http.StatusForbidden, temporary(resp.StatusCode):
+	switch refuses := h.refusesPassword(r, resp); {
+	case !refuses && resp.StatusCode == http.StatusBadRequest, resp.StatusCode == http.StatusForbidden, temporary(resp.StatusCode):
 		// This says nothing about the secret.
-	case !refusesPassword(r, resp):
+	case !refuses:
 		p.accepted.Store(true)
 	case r.kind == "token" || bestChallenge(resp.Header.Values("WWW-Authenticate")).scheme != "bearer":
 		e := h.refusal(r, resp)

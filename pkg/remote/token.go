@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/remote/keychain"
@@ -26,6 +27,7 @@ type token struct {
 	value   string
 	number  int // of the host's tokens: later ones have higher numbers
 	scopes  []string
+	worked  *atomic.Bool // whether the registry accepted it for what it was requested for
 	expires time.Time
 }
 
@@ -37,7 +39,7 @@ func push(path string) string { return "repository:" + path + ":pull,push" }
 type authorization struct {
 	header     string              // Authorization; "" for none
 	credential keychain.Credential // the credential in it, if it is a password
-	number     int                 // of the token; 0 if none was fetched
+	token      token               // number 0 if none was fetched
 }
 
 // authorize returns the authorization for r.
@@ -57,7 +59,7 @@ func (h *host) authorize(ctx context.Context, r *request) (authorization, error)
 		if err != nil || t.value == "" {
 			return authorization{}, err
 		}
-		return authorization{header: "Bearer " + t.value, number: t.number}, nil
+		return authorization{header: "Bearer " + t.value, token: t}, nil
 	}
 	return authorization{}, nil
 }
@@ -97,7 +99,7 @@ func (h *host) token(ctx context.Context, ch challenge, r *request) (token, erro
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.issued++
-	t.number = h.issued
+	t.number, t.worked = h.issued, &atomic.Bool{}
 	h.tokens[r.repo] = append(h.tokens[r.repo], t)
 	return t, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -28,12 +29,10 @@ type RequestedPolicy struct {
 // Covers reports whether nodes require signatures of the images of a repository.
 func (p *RequestedPolicy) Covers(repository string) bool {
 	host, _, _ := strings.Cut(repository, "/")
-	for _, scope := range p.Scopes {
-		if domain, ok := strings.CutPrefix(scope, "*."); ok && strings.HasSuffix(host, "."+domain) || strings.HasPrefix(repository+"/", scope+"/") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Scopes, func(scope string) bool {
+		domain, ok := strings.CutPrefix(scope, "*.")
+		return ok && strings.HasSuffix(host, "."+domain) || strings.HasPrefix(repository+"/", scope+"/")
+	})
 }
 
 // addTemplate adds the annotation of a CatalogSource, if it has one.

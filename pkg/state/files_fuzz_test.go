@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/fail"
@@ -51,8 +52,19 @@ func FuzzEachMember(f *testing.F) {
 	f.Add([]byte(`[]`))
 	f.Add([]byte(`{"a":{}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
+		var whole map[string]json.RawMessage
+		wholeErr := json.Unmarshal(text, &whole)
+		got := map[string]json.RawMessage{}
+		err := eachMember(bytes.NewReader(text), func(name string, text io.Reader) error {
+			value, err := io.ReadAll(text)
+			got[name] = bytes.TrimSpace(value)
+			return err
+		})
+		if err == nil && wholeErr == nil {
+			fail.Diff(t, whole, got, cmpopts.EquateEmpty())
+		}
 		n := 0
-		err := eachMember(bytes.NewReader(text), func(_ string, text io.Reader) error {
+		err = eachMember(bytes.NewReader(text), func(_ string, text io.Reader) error {
 			n++
 			return json.NewDecoder(text).Decode(new(Record))
 		})

@@ -169,7 +169,7 @@ func (w *Workspace) writeRecords(out io.Writer, mirror, name string, r *Record) 
 	begin := func(name string) error {
 		key, err := json.Marshal(name)
 		if err == nil {
-			_, err = fmt.Fprintf(out, "%s%s: ", separator, key)
+			_, err = fmt.Fprintf(out, "%s%s:", separator, key)
 		}
 		separator = ",\n"
 		return err

@@ -37,7 +37,7 @@ func TestChoose(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"-run B$": "b.FuzzB", "-run ^b": "b.FuzzA b.FuzzB", "-part 0/2": "a.FuzzA c.FuzzC", "-part 1/2": "b.FuzzA b.FuzzB", "-part 5/2": "b.FuzzA b.FuzzB", "-run FuzzD": "",
-		"-begin 1/2": "b.FuzzB c.FuzzC a.FuzzA b.FuzzA", "-begin 8/4": "a.FuzzA b.FuzzA b.FuzzB c.FuzzC",
+		"-begin 1/2": "b.FuzzA b.FuzzB c.FuzzC a.FuzzA", "-begin 8/4": "a.FuzzA b.FuzzA b.FuzzB c.FuzzC",
 	} {
 		o, err := parse(strings.Fields(args))
 		if err != nil {

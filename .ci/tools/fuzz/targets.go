@@ -63,5 +63,8 @@ func choose(all []target, o *options) (chosen []target) {
 		}
 	}
 	first := int(o.begin * float64(len(chosen)))
+	for first > 0 && chosen[first].dir == chosen[first-1].dir {
+		first--
+	}
 	return slices.Concat(chosen[first:], chosen[:first])
 }

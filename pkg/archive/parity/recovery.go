@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 
 	"github.com/klauspost/reedsolomon"
 	"golang.org/x/sync/errgroup"
@@ -183,12 +184,7 @@ func (r *Recovery) Lost() (blocks, shards int) {
 
 // needed reports whether a data shard is damaged at a block.
 func (r *Recovery) needed(block int) bool {
-	for i := range r.l.Sizes {
-		if !r.shards[i].intact[block] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.shards[:len(r.l.Sizes)], func(s shard) bool { return !s.intact[block] })
 }
 
 // Rebuild writes data shards, by their number from 0 on. It copies intact blocks and computes the others. It

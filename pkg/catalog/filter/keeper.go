@@ -66,12 +66,10 @@ func (s *selection) keepPaths(w *draft, c *channel, k subset) bool {
 		selection: s, draft: w, c: c, k: k, top: c.number[w.head],
 		all: &catalog.Channel{Name: w.Name, Entries: c.entries},
 	}
-	for _, from := range s.starts {
-		if from.follows(w.Name) && (g.keepInstalledPath(graph.Classic, from) || g.keepInstalledPath(graph.V1, from)) {
-			return true
-		}
+	keeps := func(from start) bool {
+		return from.follows(w.Name) && (g.keepInstalledPath(graph.Classic, from) || g.keepInstalledPath(graph.V1, from))
 	}
-	return !w.exact && !w.plain() && !g.alwaysHigher() && g.keepOthers()
+	return slices.ContainsFunc(s.starts, keeps) || !w.exact && !w.plain() && !g.alwaysHigher() && g.keepOthers()
 }
 
 // A pathKeeper is the state of keepPaths.

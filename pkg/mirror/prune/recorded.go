@@ -308,10 +308,5 @@ func (r *repository) hasUnwanted() bool {
 			return true
 		}
 	}
-	for _, t := range r.tags {
-		if !t.wanted {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(r.tags)), func(t *recordedTag) bool { return !t.wanted })
 }
