@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -161,12 +162,17 @@ func FuzzSplit(f *testing.F) {
 			}
 		}
 		for _, d := range content {
-			fail.Diff(t, d.Size, have[d.Digest])
+			if d.Size != have[d.Digest] {
+				t.Errorf("%d bytes of %s, want %d", have[d.Digest], d.Digest, d.Size)
+			}
 		}
-		again, err := parse(bytes.NewReader(encoded(t, p.set)), true, nil)
+		text := encoded(t, p.set)
+		again, err := parse(bytes.NewReader(text), true, nil)
 		fail.On(t, err)
-		fail.Diff(t, p.set, again)
-		if _, err := parseSet(encoded(t, p.set)); (err == nil) == p.set.split() {
+		if !reflect.DeepEqual(p.set, again) { // ten times as fast as a difference
+			fail.Diff(t, p.set, again)
+		}
+		if _, err := parseSet(text); (err == nil) == p.set.split() {
 			t.Errorf("as a finished set: %v", err)
 		}
 	})
