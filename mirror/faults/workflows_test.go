@@ -60,8 +60,8 @@ func (s *site) workflows() []workflow {
 			before: []string{
 				"mirror -c FIRST --name app file://DISK-NAME --workspace WORK-NAME", "mirror --from file://DISK-NAME MIRROR/NAME --workspace SITE-NAME",
 			},
-			commands: []string{
-				"mirror -c SECOND --name app file://DISK-NAME --workspace WORK-NAME", "mirror --from file://DISK-NAME MIRROR/NAME --workspace SITE-NAME",
+			commands: []string{ // whether there are deltas does not depend on the load of the machine
+				"mirror -c SECOND --name app --delta-time 1h file://DISK-NAME --workspace WORK-NAME", "mirror --from file://DISK-NAME MIRROR/NAME --workspace SITE-NAME",
 			},
 			reads: changed, writes: putNew, readsDisk: true, writesDisk: true,
 		},
