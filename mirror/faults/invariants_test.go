@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -68,7 +69,24 @@ func (c *cell) afterFault(o outcome, began state, reference *cell) map[string]bo
 			c.t.Errorf("%s: %d uploads were left open", r.Name, r.Uploads)
 		}
 	}
-	return c.copied()
+	return c.written(c.copied())
+}
+
+// written leaves out what a killed run received and had not yet written down.
+func (c *cell) written(all map[string]bool) map[string]bool {
+	c.t.Helper()
+	if !c.fault.killed {
+		return all
+	}
+	journal, err := os.ReadFile(filepath.Join(c.disk(), ".gantry-partial", "journal"))
+	if !errors.Is(err, os.ErrNotExist) {
+		fail.On(c.t, err)
+	}
+	maps.DeleteFunc(all, func(blob string, _ bool) bool {
+		_, hex, _ := strings.Cut(blob, "sha256:")
+		return strings.HasPrefix(blob, "GET ") && !strings.Contains(string(journal), hex[:12])
+	})
+	return all
 }
 
 // afterAnother checks the run after the one with the fault.
