@@ -158,12 +158,12 @@ func Make(ctx context.Context, r *Recorded, registry Reader, o Options) (*Deleti
 func (s *survey) lastWanted() Revision {
 	for _, d := range slices.Sorted(maps.Keys(s.manifests)) {
 		if at := s.manifests[d]; !at.wanted {
-			return at.revision
+			return at.revision.orNone()
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.repository.tags)) {
 		if t := s.repository.tags[name]; !t.wanted {
-			return t.revision
+			return t.revision.orNone()
 		}
 	}
 	return Revision{}
@@ -194,12 +194,12 @@ func (s *survey) addTo(p *DeletionPlan) {
 		}
 		slices.Sort(tags[d])
 		p.Manifests = append(p.Manifests, Manifest{
-			Repository: s.path, Digest: d, Tags: tags[d], Source: at.source, Subject: at.subject, Step: step, LastWanted: at.revision,
+			Repository: s.path, Digest: d, Tags: tags[d], Source: at.source, Subject: at.subject, Step: step, LastWanted: at.revision.orNone(),
 		})
 	}
 	for d, reason := range s.held {
 		if s.present[d] {
-			p.Kept = append(p.Kept, Kept{Repository: s.path, Digest: d, Reason: reason, LastWanted: s.manifests[d].revision, Published: s.manifests[d].publishable && len(tags[d]) > 0})
+			p.Kept = append(p.Kept, Kept{Repository: s.path, Digest: d, Reason: reason, LastWanted: s.manifests[d].revision.orNone(), Published: s.manifests[d].publishable && len(tags[d]) > 0})
 		}
 	}
 	for subject, list := range s.lists {

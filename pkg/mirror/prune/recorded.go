@@ -38,6 +38,13 @@ type Revision struct {
 // String returns the image set and the revision.
 func (r Revision) String() string { return fmt.Sprintf("%s, revision %d", r.ImageSet, r.Number) }
 
+func (r *Revision) orNone() Revision {
+	if r == nil {
+		return Revision{}
+	}
+	return *r
+}
+
 // Recorded is the content of a mirror that its records list. The zero value is empty.
 type Recorded struct {
 	repositories map[string]*repository // by their paths in the registry
@@ -55,9 +62,9 @@ type repository struct {
 // A place is a manifest in a repository.
 type place struct {
 	wanted   bool
-	revision Revision // the last one that lists it
-	source   string   // of the image that it is, or belongs to
-	root     bool     // it is an image of a plan, not only the child of one
+	revision *Revision // the last one that lists it; nil if none is known
+	source   string    // of the image that it is, or belongs to
+	root     bool      // it is an image of a plan, not only the child of one
 	// publishable means that it is a catalog or a release, which names other images.
 	publishable bool
 	// subject is the manifest of the same repository that it belongs to, "" if none.
@@ -69,7 +76,7 @@ type place struct {
 type recordedTag struct {
 	wanted   bool
 	holds    bool // what the registry has under the tag stays
-	revision Revision
+	revision *Revision
 	names    []digest.Digest
 }
 
@@ -104,7 +111,7 @@ func (r *repository) place(d digest.Digest) *place {
 
 // tag adds a tag of a manifest. An image with a tag made of its digest may have the one of earlier versions and
 // of oc mirror, too, which stays and goes with the image.
-func (r *repository) tag(name string, d digest.Digest, revision Revision, wanted, holds bool) {
+func (r *repository) tag(name string, d digest.Digest, revision *Revision, wanted, holds bool) {
 	r.addTag(name, d, revision, wanted, holds)
 	if plan.IsDigestTag(name, d) {
 		r.addTag(plan.DigestTag(d), d, revision, wanted, holds)
@@ -112,7 +119,7 @@ func (r *repository) tag(name string, d digest.Digest, revision Revision, wanted
 	}
 }
 
-func (r *repository) addTag(name string, d digest.Digest, revision Revision, wanted, holds bool) {
+func (r *repository) addTag(name string, d digest.Digest, revision *Revision, wanted, holds bool) {
 	t := r.tags[name]
 	if t == nil {
 		t = &recordedTag{}
@@ -159,7 +166,7 @@ func (r *Recorded) add(revision Revision, p *plan.Plan, names map[string]referen
 		err := contents.Walk(img.Digest, func(m *plan.Manifest) error {
 			r.describe(m)
 			at := repo.place(m.Digest)
-			at.revision, at.wanted = revision, at.wanted || wanted
+			at.revision, at.wanted = &revision, at.wanted || wanted
 			if at.source == "" || m.Digest == img.Digest {
 				at.source = img.Source
 			}
@@ -177,7 +184,7 @@ func (r *Recorded) add(revision Revision, p *plan.Plan, names map[string]referen
 			at.subject = img.Subject
 		}
 		for _, tag := range img.Tags {
-			repo.tag(tag, img.Digest, revision, wanted, wanted && holds)
+			repo.tag(tag, img.Digest, &revision, wanted, wanted && holds)
 		}
 	}
 	return nil
@@ -197,12 +204,12 @@ func (r *Recorded) AddOtherImage(revision Revision, ref reference.Reference, sou
 func (r *Recorded) addImage(revision Revision, ref reference.Reference, source string, wanted, holds bool) {
 	repo := r.repository(ref.Path)
 	at := repo.place(ref.Digest)
-	if at.revision == (Revision{}) {
-		at.revision, at.source, at.root = revision, source, true
+	if at.revision.orNone() == (Revision{}) {
+		at.revision, at.source, at.root = &revision, source, true
 	}
 	at.wanted = at.wanted || wanted
 	if ref.Tag != "" && (wanted || repo.tags[ref.Tag] == nil) {
-		repo.tag(ref.Tag, ref.Digest, revision, wanted, holds)
+		repo.tag(ref.Tag, ref.Digest, &revision, wanted, holds)
 	}
 }
 
@@ -303,10 +310,6 @@ func (r *Recorded) unwanted() []*repository {
 }
 
 func (r *repository) hasUnwanted() bool {
-	for _, at := range r.manifests {
-		if !at.wanted {
-			return true
-		}
-	}
-	return slices.ContainsFunc(slices.Collect(maps.Values(r.tags)), func(t *recordedTag) bool { return !t.wanted })
+	return slices.ContainsFunc(slices.Collect(maps.Values(r.manifests)), func(at *place) bool { return !at.wanted }) ||
+		slices.ContainsFunc(slices.Collect(maps.Values(r.tags)), func(t *recordedTag) bool { return !t.wanted })
 }

@@ -111,7 +111,7 @@ func (s *survey) run(ctx context.Context) error {
 func (s *survey) describeRecorded(ctx context.Context) error {
 	var read []digest.Digest
 	for d, at := range s.manifests {
-		if at.revision.Number == 0 {
+		if at.revision.orNone().Number == 0 {
 			read = append(read, d)
 		}
 	}
@@ -182,7 +182,7 @@ func (s *survey) judge(ctx context.Context, tag string, d digest.Digest) error {
 	if d == "" {
 		// It was deleted meanwhile, or the registry was interrupted after it had deleted the manifest.
 		if recorded != nil && !recorded.wanted {
-			s.tags = append(s.tags, Tag{Repository: s.path, Tag: tag, Digest: recorded.names[len(recorded.names)-1], LastWanted: recorded.revision})
+			s.tags = append(s.tags, Tag{Repository: s.path, Tag: tag, Digest: recorded.names[len(recorded.names)-1], LastWanted: recorded.revision.orNone()})
 		}
 		return nil
 	}
@@ -198,7 +198,7 @@ func (s *survey) judge(ctx context.Context, tag string, d digest.Digest) error {
 	isIts := recorded != nil && slices.Contains(recorded.names, d)
 	switch {
 	case isIts && !recorded.wanted && known.wanted:
-		s.tags = append(s.tags, Tag{Repository: s.path, Tag: tag, Digest: d, LastWanted: recorded.revision})
+		s.tags = append(s.tags, Tag{Repository: s.path, Tag: tag, Digest: d, LastWanted: recorded.revision.orNone()})
 	case known.wanted:
 	case recorded != nil && recorded.holds:
 		s.present[d] = true

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -69,12 +71,7 @@ func (f *authFile) read() (*auths, error) {
 
 // hasSecret reports whether there is a password or a token in the file.
 func (a *auths) hasSecret() bool {
-	for _, e := range a.Auths {
-		if e.Auth != "" || e.Password != "" || e.IdentityToken != "" || e.RegistryToken != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(a.Auths)), func(e entry) bool { return e.Auth+e.Password+e.IdentityToken+e.RegistryToken != "" })
 }
 
 // readFile reads a file up to one byte more than parse accepts.
