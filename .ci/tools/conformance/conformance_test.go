@@ -89,7 +89,7 @@ func serve(t *testing.T, gantry, disk string) string {
 	for lines.Scan() {
 		if address := regexp.MustCompile(`127\.0\.0\.1:[0-9]+`).FindString(lines.Text()); address != "" {
 			go func() {
-				for lines.Scan() { //nolint:revive // what it prints later is not read
+				for lines.Scan() {
 				}
 			}()
 			return address

@@ -49,7 +49,7 @@ func serveTable(b *bytes.Buffer, t *testing.T, o outcomes) {
 	t.Helper()
 	b.WriteString("\n## `gantry archive serve`\n\nWith an archive of two images, one of them for several platforms, and a referrer. " +
 		"Tests that push and delete are left out: an archive is read-only.\n\n| test | |\n|---|---|\n")
-	for _, name := range o.names {
+	for _, name := range slices.Sorted(slices.Values(o.names)) {
 		if o.by[name] != passes {
 			t.Errorf("%s does not pass", name)
 		}
@@ -69,8 +69,8 @@ type column struct {
 
 func columns(t *testing.T, tests string) (all []column) {
 	t.Helper()
-	real := registrytest.Registries()[0].Name
-	all = append(all, column{name: real, outcomes: run(t, tests, registrytest.Start(t, registrytest.Options{Registry: real}).Host, 2)})
+	name := registrytest.Registries()[0].Name
+	all = append(all, column{name: name, outcomes: run(t, tests, registrytest.Start(t, registrytest.Options{Registry: name}).Host, 2)})
 	for _, p := range append([]profiletest.Profile{{Name: "no traits"}}, profiletest.Profiles()...) {
 		model := profiletest.New(p)
 		model.Create("conformance")
@@ -97,6 +97,7 @@ func profileTable(b *bytes.Buffer, t *testing.T, tests string) {
 			}
 		}
 	}
+	slices.Sort(names)     // the suite has them in any order
 	used := map[int]bool{} // deviations
 	for _, name := range names {
 		fmt.Fprintf(b, "| %s |", name)
@@ -161,7 +162,7 @@ func (d deviation) of(c column, test string) bool {
 	})
 }
 
-// registry reports whether a registry deviates.
+// deviates reports whether a registry deviates.
 func (d deviation) deviates(c column) bool {
 	if d.registry != "" {
 		return d.registry == c.name || d.registry == models && c.traits != nil
