@@ -103,7 +103,7 @@ func TestRefusalsOfProfiles(t *testing.T) {
 	}
 }
 
-// TestCredentialsOfProfiles tries credentials with each profile: a wrong password is told from a missing permission, and a
+// TestCredentialsOfProfiles tries credentials with each profile: a wrong password differs from a missing permission, and a
 // token that expired is renewed, whatever the registry answers.
 func TestCredentialsOfProfiles(t *testing.T) {
 	t.Parallel()

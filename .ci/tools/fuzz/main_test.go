@@ -86,7 +86,7 @@ func TestRun(t *testing.T) {
 	if err := run(t.Context(), append(common, "-run", "Fine")); err != nil {
 		t.Error(err)
 	}
-	err := run(t.Context(), append(common, "-at-once", "1", "-workers", "2"))
+	err := run(t.Context(), common)
 	if err == nil || err.Error() != "1 targets failed: ..FuzzWrong" {
 		t.Errorf("the error is %v", err)
 	}

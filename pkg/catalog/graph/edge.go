@@ -55,8 +55,9 @@ func Range(e catalog.Entry) (semver.Range, error) {
 	return ParseRange(e.SkipRange)
 }
 
-// ParseRange parses a range of versions. The error is the one of blang/semver, whose ranges with an empty alternative, such as
-// "1.0.0 || || 2.0.0", panic when they are used. It ignores words of one character.
+// ParseRange parses a range of versions. The error is the one of blang/semver, or for an empty alternative, as in
+// "1.0.0 || || 2.0.0", one of its own: such ranges of blang/semver panic when they are used. As there, a word of one
+// character is no version.
 func ParseRange(text string) (semver.Range, error) {
 	within, err := semver.ParseRange(text)
 	isEmpty := func(part string) bool {
