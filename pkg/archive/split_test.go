@@ -136,6 +136,8 @@ func TestExtractJoinAndSum(t *testing.T) {
 
 // FuzzSplit checks, for any sizes of content and volumes, that parts cover the content, that no
 // volume exceeds the limit, and that the content can be read back.
+//
+// Slow: it writes sets and reads them; FuzzSet reads what strangers wrote.
 func FuzzSplit(f *testing.F) {
 	f.Add(uint32(16<<10), uint32(100000), uint32(20000), uint32(0), false)
 	f.Add(uint32(17001), uint32(13823), uint32(13824), uint32(13825), true)

@@ -46,8 +46,8 @@ func (h *host) adapt(r *request, resp *http.Response, took time.Duration) {
 // send probes, authorizes and sends. A response 401 may mean that the token expired or that the
 // repository requires more scopes: there is one more attempt, with what the response requires.
 // Tokens from before that response may have expired like the first and do not count. Harbor asks for
-// a password when a token has expired: there is a new one for each that worked before. One that never did would not be the
-// last, and some hosts lock an account after a few wrong passwords.
+// a password when a token has expired: a token that worked before is replaced. One that never did is not: each new one sends
+// the password, and some hosts lock an account after a few wrong ones.
 func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
 	if r.foreign {
 		if err := h.admit(ctx); err != nil {

@@ -38,6 +38,7 @@ type Revision struct {
 // String returns the image set and the revision.
 func (r Revision) String() string { return fmt.Sprintf("%s, revision %d", r.ImageSet, r.Number) }
 
+// orNone returns the revision, the zero value for nil.
 func (r *Revision) orNone() Revision {
 	if r == nil {
 		return Revision{}
