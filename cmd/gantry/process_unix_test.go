@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 
@@ -160,7 +162,9 @@ func TestNamedOutputs(t *testing.T) {
 	// The shell opens a descriptor like this for -o >(jq .).
 	r, other, err := os.Pipe()
 	fail.On(t, err)
-	cmd := m.process(t.Context(), "plan", "-c", isc, "-o", "/dev/fd/3", "--workspace", m.path("workspace"))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // reading from a pipe waits for longer
+	defer cancel()
+	cmd := m.process(ctx, "plan", "-c", isc, "-o", "/dev/fd/3", "--workspace", m.path("workspace"))
 	cmd.ExtraFiles = []*os.File{other}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -48,19 +48,15 @@ func earlierPlan(o *Options) *plan.Plan {
 	case name != "":
 	case o.Config != "":
 		name = selection.PlanName("", o.Config)
-	case o.Plan != "":
-		if p, err := signing.ReadPlan(o.Plan); err == nil {
+	default:
+		if p := signing.KnownPlan(o.Plan); p != nil {
 			name = p.Name
 		}
 	}
 	if name == "" {
 		return nil
 	}
-	p, err := signing.ReadPlan(filepath.Join(o.workspace(), "plans", name+".json"))
-	if err != nil {
-		return nil // only the comparison depends on it
-	}
-	return p
+	return signing.KnownPlan(filepath.Join(o.workspace(), "plans", name+".json"))
 }
 
 // compare sets what changed since an earlier plan.

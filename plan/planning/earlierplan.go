@@ -48,10 +48,8 @@ func earlierPlans(s *workspace.Session, o *Options) (before *plan.Outline, notes
 			before = last.Outline()
 		}
 	}
-	if o.Lock != "" {
-		if last, err := signing.ReadPlan(o.Lock); err == nil { // otherwise it is replaced
-			notes = append(notes, last.Notes...)
-		}
+	if last := signing.KnownPlan(o.Lock); last != nil { // otherwise it is replaced
+		notes = append(notes, last.Notes...)
 	}
 	return before, notes
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/opencontainers/go-digest"
 
@@ -61,4 +62,17 @@ func planText(file io.Reader) (io.Reader, error) {
 func ReadPlan(path string) (*plan.Plan, error) {
 	p, _, err := readPlan(path)
 	return p, err
+}
+
+// KnownPlan returns the plan of a file for a comparison. It returns nil if there is none that can be read, and for a pipe or a
+// terminal, which would wait for a plan, or have it only once.
+func KnownPlan(path string) *plan.Plan {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	p, err := ReadPlan(path)
+	if err != nil {
+		return nil
+	}
+	return p
 }

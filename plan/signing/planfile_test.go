@@ -13,10 +13,12 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
+const smallPlan = `{"kind": "GantryPlan", "version": 1, "name": "x", "totals": {"images": 0, "manifests": 0, "blobs": 0, "bytes": 0}, "images": [], "manifests": [], "blobs": []}`
+
 // TestReadCompressedPlan checks that a compressed plan has the digest of its text, and that a damaged one is refused.
 func TestReadCompressedPlan(t *testing.T) {
 	t.Parallel()
-	text := []byte(`{"kind": "GantryPlan", "version": 1, "name": "x", "totals": {"images": 0, "manifests": 0, "blobs": 0, "bytes": 0}, "images": [], "manifests": [], "blobs": []}`)
+	text := []byte(smallPlan)
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	if _, err := z.Write(text); err != nil {
