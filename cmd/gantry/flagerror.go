@@ -39,8 +39,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			return usageHint(fmt.Sprintf("did you mean \"--%s\"?; run %s --help", near[0], cmd.CommandPath()), "%w", err)
 		}
 	}
-	var without *pflag.ValueRequiredError
-	if errors.As(err, &without) {
+	if without, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		return seeHelp(cmd, usagef("--%s has no value", without.GetFlag().Name))
 	}
 	var invalid *pflag.InvalidValueError

@@ -53,8 +53,7 @@ func fileHints() map[error]string {
 
 // hintOf returns the hints of an error as one text, or "" if it has none.
 func hintOf(err error) string {
-	var first advice.Adviser
-	if errors.As(err, &first) {
+	if first, ok := errors.AsType[advice.Adviser](err); ok {
 		if kind, hint := first.Advice(); kind == advice.Partial && hint != "" {
 			return hint // the hints of its causes were printed with them
 		}

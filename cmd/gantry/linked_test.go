@@ -18,7 +18,7 @@ func list(t *testing.T, pattern string) map[string]bool {
 		t.Fatalf("go list: %v", err)
 	}
 	packages := map[string]bool{}
-	for _, path := range strings.Fields(string(out)) {
+	for path := range strings.FieldsSeq(string(out)) {
 		packages[path] = true
 	}
 	return packages

@@ -63,7 +63,7 @@ func TestOwnFlagsAsOcMirror(t *testing.T) {
 	root := (&app{}).command(everyVerb)
 	own := flagsOf(root)
 	var written []string
-	for _, line := range strings.Split(`
+	for line := range strings.SplitSeq(`
 -c a --from d --workspace w --cache-dir x --dry-run --manifests-only --max-nested-paths 2 --continue-on-error --max-per-registry 2 docker://r.example.com
 --since 2026-01-01 --ignore-history --strict-archive file://d
 --tls-verify=false --source-skip-tls --dest-skip-tls --source-use-http --dest-use-http docker://r.example.com

@@ -87,7 +87,7 @@ func (e *engine) foreigner(ctx context.Context, s *step) error {
 		return e.pushIndex(ctx, here, repository, tag, content)
 	default:
 		subject := place{repository, own}
-		if i := strings.Index(repository, "/org/app"); i >= 0 && (own == "" || s.number("n")%3 == 0) { // perhaps of an image that comes later
+		if strings.Contains(repository, "/org/app") && (own == "" || s.number("n")%3 == 0) { // perhaps of an image that comes later
 			subject.digest = e.model.apps[appNumber(repository)][s.number("n")%versions]
 		}
 		if subject.digest == "" || isList(here, subject.digest) {

@@ -59,8 +59,7 @@ func (f *failure) Error() string { return f.Text }
 
 // kindOf returns the kind of an error of a run.
 func kindOf(err error) advice.Kind {
-	var f *failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*failure](err); ok {
 		return f.Kind
 	}
 	return advice.KindOf(err)

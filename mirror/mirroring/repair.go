@@ -61,8 +61,7 @@ func repair(ctx context.Context, e *env.Env, o Options) (done *Result, failure e
 		})
 	}
 	repaired, err := airgap.Repair(ctx, s.Workspace, request, s.Sources.Origin, opts)
-	var missed *airgap.RepairError
-	if errors.As(err, &missed) {
+	if missed, ok := errors.AsType[*airgap.RepairError](err); ok {
 		for _, m := range missed.Failed {
 			e.Warnf("not written: %s\n    %v", m.Digest, m.Err)
 		}

@@ -126,9 +126,7 @@ func (r *recordedRevisions) removeListed(ctx context.Context, s *workspace.Sessi
 // the plan nor the one of the smaller plan: what it names is in another plan.
 func checkPublished(ctx context.Context, t *site.RegistryDestination, p, smaller *plan.Plan, choice *deletion.Choice) error {
 	selected := map[string]bool{}
-	for name, whole := range choice.Catalogs {
-		selected[name] = whole
-	}
+	maps.Copy(selected, choice.Catalogs)
 	for b, is := range choice.Bundles {
 		selected[b.Catalog] = selected[b.Catalog] || is
 	}

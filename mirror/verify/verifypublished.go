@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
@@ -112,9 +113,7 @@ func verifyEarlier(ctx context.Context, e *env.Env, o *Options, revision *setrec
 	}
 	r.Images += len(images)
 	r.Missing = append(r.Missing, missing...)
-	for repository, name := range t.Names {
-		r.Names[repository] = name
-	}
+	maps.Copy(r.Names, t.Names)
 	return nil
 }
 

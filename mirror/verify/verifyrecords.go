@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -128,9 +129,7 @@ func (r *VerifiedRegistry) join(other *VerifiedRegistry) *VerifiedRegistry {
 			r.Refused = append(r.Refused, refused)
 		}
 	}
-	for repository, name := range other.Names {
-		r.Names[repository] = name
-	}
+	maps.Copy(r.Names, other.Names)
 	if r.Resources != nil && other.Resources != nil {
 		r.Resources.Problems = joinProblems(r.Resources.Problems, other.Resources.Problems)
 		r.Resources.Unchecked = joinProblems(r.Resources.Unchecked, other.Resources.Unchecked)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -283,9 +284,7 @@ func TestCompactSeries(t *testing.T) {
 	l.next(t, first.sample, 0)
 	second := &compactSample{sample: newSample(5, 500)}
 	second.Name = "prod"
-	for d, raw := range first.bytes {
-		second.bytes[d] = raw
-	}
+	maps.Copy(second.bytes, first.bytes)
 	raw := bytes.Clone(first.bytes[first.layers[2].Digest])
 	copy(raw[9000:], "the next month")
 	one := second.carry(t, raw, first.layers[2])

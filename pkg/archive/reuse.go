@@ -222,8 +222,7 @@ func (w *Writer) reuse(ctx context.Context, s *slot) (bool, error) {
 		return false, nil
 	}
 	err := w.storeFrom(ctx, s, s.reusable)
-	var unread *readError
-	if errors.As(err, &unread) && ctx.Err() == nil {
+	if _, ok := errors.AsType[*readError](err); ok && ctx.Err() == nil {
 		w.opts.Log.Warn("content of an earlier archive is damaged; fetching it again", "digest", s.entry.Digest, "error", err)
 		s.reusable = nil
 		return false, nil

@@ -240,12 +240,12 @@ func hostileIn(t *testing.T, plain func() diagram.Drawing, text string) {
 
 	var back map[string]any
 	fail.On(t, json.Unmarshal([]byte(render(t, d, diagram.JSON)), &back))
-	for _, line := range strings.Split(strings.TrimSuffix(render(t, d, diagram.DOT), "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSuffix(render(t, d, diagram.DOT), "\n"), "\n") {
 		if !dotLine.MatchString(line) {
 			t.Fatalf("DOT has the line %q", line)
 		}
 	}
-	for _, line := range strings.Split(strings.TrimSuffix(render(t, d, diagram.Mermaid), "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSuffix(render(t, d, diagram.Mermaid), "\n"), "\n") {
 		bare := line
 		if !strings.HasPrefix(line, "title: ") {
 			bare = mermaidReference.ReplaceAllString(line, "x")

@@ -58,7 +58,7 @@ func fit(s string, width, size float64, bold bool) string {
 // wrap breaks a text into lines between words. A word that is longer than a line is shortened.
 func wrap(s string, width, size float64) []string {
 	var lines []string
-	for _, word := range strings.Fields(s) {
+	for word := range strings.FieldsSeq(s) {
 		word = fit(word, width, size, false)
 		if n := len(lines); n > 0 && textWidth(lines[n-1]+" "+word, size, false) <= width {
 			lines[n-1] += " " + word

@@ -97,8 +97,7 @@ func (r *run) pushBlob(ctx context.Context, unique *blob) error {
 		r.deny(h.repository, err)
 		f.finish(h, result, err)
 		r.notify(h, err)
-		var s *sourceError
-		if errors.As(err, &s) && len(b.known) == 0 {
+		if _, ok := errors.AsType[*sourceError](err); ok && len(b.known) == 0 {
 			// No repository has it and no source: it fails for the other repositories, too.
 			for _, rest := range absent {
 				if rest != h && len(rest.waiting) > 0 {

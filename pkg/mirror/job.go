@@ -3,6 +3,7 @@ package mirror
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -74,9 +75,7 @@ func (j *Job) exclude(ctx context.Context, p *plan.Plan) ([]string, error) {
 		return nil, err
 	}
 	j.plan = r.Plan
-	for name, reason := range r.NotReduced {
-		j.kept[name] = reason
-	}
+	maps.Copy(j.kept, r.NotReduced)
 	return r.Catalogs, nil
 }
 

@@ -53,8 +53,7 @@ func (o *Origin) TagPages(ctx context.Context, source, after string, see func(pa
 		return false, err
 	}
 	all, err = o.client.TagPages(ctx, repo, after, see)
-	var e *remote.Error
-	if errors.As(err, &e) && e.Status == http.StatusNotFound && e.Code == "NAME_UNKNOWN" {
+	if e, ok := errors.AsType[*remote.Error](err); ok && e.Status == http.StatusNotFound && e.Code == "NAME_UNKNOWN" {
 		see(nil)
 		return true, nil
 	}
@@ -64,8 +63,7 @@ func (o *Origin) TagPages(ctx context.Context, source, after string, see func(pa
 // notOffered makes the error of a request that the registry refuses, in any way, match
 // errors.ErrUnsupported.
 func notOffered(err error) error {
-	var e *remote.Error
-	if errors.As(err, &e) && e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError && e.Status != http.StatusTooManyRequests {
+	if e, ok := errors.AsType[*remote.Error](err); ok && e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError && e.Status != http.StatusTooManyRequests {
 		return fmt.Errorf("%w: %w", err, errors.ErrUnsupported)
 	}
 	return err

@@ -36,8 +36,7 @@ func (r *run) fatalWrite(err error) bool {
 // explain adds what was being done to err, unless it is an error of a registry, which names it
 // itself.
 func explain(err error, doing string) error {
-	var response *remote.Error
-	if errors.As(err, &response) {
+	if _, ok := errors.AsType[*remote.Error](err); ok {
 		return err
 	}
 	return fmt.Errorf("%s: %w", doing, err)

@@ -37,8 +37,7 @@ func GroupFailures(failed []Failure) [][]Failure {
 	where := map[cause]int{}
 	for _, f := range failed {
 		c := cause{text: f.Reason}
-		var e *remote.Error
-		if errors.As(f.Err, &e) {
+		if e, ok := errors.AsType[*remote.Error](f.Err); ok {
 			c = cause{host: e.Host, code: e.Code, status: e.Status, text: failureKind(e)}
 		}
 		i, ok := where[c]

@@ -29,7 +29,7 @@ func TestGroupFailures(t *testing.T) {
 		"l": errors.New("damaged"),
 	}
 	var failed []Failure
-	for _, name := range strings.Split("abcdefghijkl", "") {
+	for name := range strings.SplitSeq("abcdefghijkl", "") {
 		f := Failure{Source: name, Err: failures[name]}
 		if f.Err != nil {
 			f.Reason = f.Err.Error()

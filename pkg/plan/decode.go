@@ -130,8 +130,7 @@ func notJSON(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) { // its text is about JSON, which people do not write by hand
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok { // its text is about JSON, which people do not write by hand
 		return advice.New(advice.Failure, "use a file that gantry plan --lock wrote", "it is not a plan in JSON: byte %d is wrong", syntax.ByteOffset+1)
 	}
 	return fmt.Errorf("it is not a plan in JSON, as gantry plan writes it: %w", err)

@@ -91,8 +91,7 @@ func (d *examination) problem(ctx context.Context, area, name string, err error)
 		return context.Cause(ctx)
 	}
 	remedy := ""
-	var adviser advice.Adviser
-	if errors.As(err, &adviser) {
+	if adviser, ok := errors.AsType[advice.Adviser](err); ok {
 		_, remedy = adviser.Advice()
 	}
 	d.add(doctor.Finding{Area: area, Name: name, State: doctor.Problem, Text: err.Error(), Remedy: remedy})

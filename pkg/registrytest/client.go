@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -71,10 +73,8 @@ func (c *Client) do(ctx context.Context, r request, want ...int) (*http.Response
 			return nil, err
 		}
 	}
-	for _, code := range want {
-		if resp.StatusCode == code {
-			return resp, nil
-		}
+	if slices.Contains(want, resp.StatusCode) {
+		return resp, nil
 	}
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
 	_ = resp.Body.Close()
@@ -98,9 +98,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	for k, v := range r.header {
-		req.Header[k] = v
-	}
+	maps.Copy(req.Header, r.header)
 	if r.body != nil {
 		req.ContentLength = r.length
 	}

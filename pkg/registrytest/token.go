@@ -71,7 +71,7 @@ type tokenAccess struct {
 func (s *tokenServer) token(scopes []string, now time.Time) (string, error) {
 	access := []tokenAccess{}
 	for _, list := range scopes {
-		for _, scope := range strings.Fields(list) {
+		for scope := range strings.FieldsSeq(list) {
 			kind, rest, _ := strings.Cut(scope, ":")
 			if i := strings.LastIndex(rest, ":"); i > 0 {
 				access = append(access, tokenAccess{kind, rest[:i], strings.Split(rest[i+1:], ",")})

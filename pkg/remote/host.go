@@ -88,8 +88,7 @@ func issuer(err error) string {
 	if errors.As(err, &unknown) && unknown.Cert != nil {
 		return unknown.Cert.Issuer.String()
 	}
-	var v *tls.CertificateVerificationError
-	if errors.As(err, &v) && len(v.UnverifiedCertificates) > 0 {
+	if v, ok := errors.AsType[*tls.CertificateVerificationError](err); ok && len(v.UnverifiedCertificates) > 0 {
 		return v.UnverifiedCertificates[len(v.UnverifiedCertificates)-1].Issuer.String()
 	}
 	return "an unknown issuer"

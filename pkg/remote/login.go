@@ -82,8 +82,7 @@ func (c *Client) checkAccess(ctx context.Context, at hostRef, push bool) error {
 		return withoutToken(ctx, err)
 	}
 	err = h.tryCredential(ctx, cred, at.ref.Path)
-	var e *Error
-	if errors.As(err, &e) && errors.Is(err, ErrUnauthorized) && !errors.Is(err, ErrDenied) {
+	if e, ok := errors.AsType[*Error](err); ok && errors.Is(err, ErrUnauthorized) && !errors.Is(err, ErrDenied) {
 		return h.wrongPassword(cred, *e)
 	}
 	return withoutToken(ctx, err)

@@ -97,8 +97,7 @@ func (c *Client) deleteLeftTag(ctx context.Context, tag, probe reference.Referen
 // registry deleted.
 func (c *Client) deletesTags(ctx context.Context, first, second reference.Reference) (bool, error) {
 	deleted, err := c.DeleteTag(ctx, first)
-	var refused *Error
-	if errors.As(err, &refused) && 400 <= refused.Status && refused.Status < 500 && !errors.Is(err, ErrUnauthorized) {
+	if refused, ok := errors.AsType[*Error](err); ok && 400 <= refused.Status && refused.Status < 500 && !errors.Is(err, ErrUnauthorized) {
 		return false, nil // the manifest itself is tried next
 	}
 	if err != nil || !deleted {

@@ -98,8 +98,7 @@ func convert(object map[string]any, into any, field string) error {
 		return fmt.Errorf("%s: %w", field, err)
 	}
 	err = jsonv2.Unmarshal(text, into)
-	var wrong *jsonv2.SemanticError
-	if errors.As(err, &wrong) && wrong.GoType != nil {
+	if wrong, ok := errors.AsType[*jsonv2.SemanticError](err); ok && wrong.GoType != nil {
 		path := field + strings.ReplaceAll(string(wrong.JSONPointer), "/", ".")
 		return fmt.Errorf("%s is %s; want %s", path, jsonName(wrong.JSONKind), goName(wrong.GoType.Kind()))
 	}

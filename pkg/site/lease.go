@@ -62,7 +62,11 @@ func LeaseFor(ctx context.Context, s *workspace.Session, t *RegistryDestination,
 	case err != nil && store.failed && (errors.Is(err, remote.ErrUnreachable) || errors.Is(err, remote.ErrUntrusted)), err != nil && !store.failed:
 		return ctx, nil, err
 	case err != nil:
-		e.Warnf("%s has no lease, so that runs on other hosts can change it at the same time: %v; permit pushes to the repository %s", t, err, store.Repository.Name())
+		advice := "; permit pushes to the repository " + store.Repository.Name()
+		if errors.Is(err, remote.ErrReadOnly) {
+			advice = ""
+		}
+		e.Warnf("%s has no lease, so that runs on other hosts can change it at the same time: %v%s", t, err, advice)
 		return ctx, func() {}, nil
 	}
 	leased, end := l.Hold(ctx)
@@ -83,8 +87,7 @@ func hasEnded(r lease.Record) bool {
 func (t *RegistryDestination) HeldByOther(ctx context.Context) (reference.Reference, error) {
 	store := &LeaseStore{Client: t.Client, Repository: t.OwnRepository(LeaseRepository)}
 	err := lease.Check(ctx, store, hasEnded)
-	var held *lease.HeldError
-	if errors.As(err, &held) {
+	if held, ok := errors.AsType[*lease.HeldError](err); ok {
 		held.Where = t.String()
 	}
 	return store.Repository, err

@@ -193,7 +193,7 @@ func TestReadErrors(t *testing.T) {
 
 // FuzzRead checks that a definition that can be read has no differences from itself.
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(fmt.Sprintf(definition, `{type: string, enum: [a]}`)), []byte(fmt.Sprintf(definition, `{type: array, items: {type: string}}`)))
+	f.Add(fmt.Appendf(nil, definition, `{type: string, enum: [a]}`), fmt.Appendf(nil, definition, `{type: array, items: {type: string}}`))
 	f.Add([]byte(`{"kind":"CustomResourceDefinition","spec":{"version":"v1","validation":{"openAPIV3Schema":{"oneOf":[{"not":{}}]}}}}`), []byte("kind: X"))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		x, err := crdsafety.Read(a)

@@ -2,6 +2,7 @@ package rbac
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -157,9 +158,7 @@ func without(roles map[string][]Rule) map[string]map[string][]Rule {
 	all := map[string]map[string][]Rule{}
 	put := func(what, namespace string, rules []Rule) {
 		changed := map[string][]Rule{Cluster: nil}
-		for n, list := range roles {
-			changed[n] = list
-		}
+		maps.Copy(changed, roles)
 		changed[namespace] = rules
 		all[what] = changed
 	}

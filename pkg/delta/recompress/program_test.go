@@ -41,7 +41,7 @@ f.close()`
 			t.Logf("%s: %v", test.name, err)
 			continue
 		}
-		for _, level := range strings.Split(test.levels, "") {
+		for level := range strings.SplitSeq(test.levels, "") {
 			t.Run(test.command[0]+" "+level, func(t *testing.T) {
 				t.Parallel()
 				if testing.Short() && (level != "6" || slices.Contains(test.command, "-n")) {

@@ -100,8 +100,7 @@ func (d *Draft) WriteAt(p []byte, at int64) (int, error) {
 
 // named replaces the temporary name in an error by the folder, because users do not know that name.
 func (d *Draft) named(err error) error {
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return &fs.PathError{Op: failed.Op, Path: d.folder.path(path.Dir(d.name)), Err: failed.Err}
 	}
 	return err

@@ -167,8 +167,7 @@ func TestAcquireRace(t *testing.T) {
 			done <- func() error {
 				for entered.Load() < 200 {
 					l, err := Acquire(root, "lock")
-					var locked *LockedError
-					if errors.As(err, &locked) {
+					if _, ok := errors.AsType[*LockedError](err); ok {
 						continue
 					}
 					if err != nil {

@@ -1,6 +1,7 @@
 package asked
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
@@ -172,10 +173,8 @@ func (l *Lines) Blocked(pattern string) int {
 
 // Append appends a line, unless it is 0 or there already.
 func Append(lines []int, line int) []int {
-	for _, l := range lines {
-		if l == line {
-			return lines
-		}
+	if slices.Contains(lines, line) {
+		return lines
 	}
 	if line == 0 {
 		return lines

@@ -121,7 +121,7 @@ func TestOf(t *testing.T) {
 
 func words(text string) map[string]bool {
 	all := map[string]bool{}
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		all[word] = true
 	}
 	return all

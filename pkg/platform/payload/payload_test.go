@@ -278,7 +278,7 @@ func TestReadIndexErrors(t *testing.T) {
 	other := m.shards(t, "4.20.6", "s390x")[0]
 	noRelease := m.image(t, spec{layers: [][]entry{baseLayer}})
 	inner := m.list(t, shards...)
-	both := m.put(manifest.DockerImage, []byte(fmt.Sprintf(`{"config":{"mediaType":%q},"layers":[],"manifests":[]}`, dockerConfig)))
+	both := m.put(manifest.DockerImage, fmt.Appendf(nil, `{"config":{"mediaType":%q},"layers":[],"manifests":[]}`, dockerConfig))
 	for _, tc := range []struct {
 		name, want string
 		root       ocispec.Descriptor

@@ -43,8 +43,7 @@ func (v *SigningPolicy) check(dir string, set state.SetRef) error {
 	if err == nil {
 		return nil
 	}
-	var refused *archive.SignatureError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*archive.SignatureError](err); ok {
 		err = refused.Err
 	}
 	return advice.New(advice.Mismatch, "write all content with Options.Full, or name the key that signed it with Options.VerifyKey or Options.AllowedSigners",

@@ -47,8 +47,7 @@ func (l *Lease) Hold(ctx context.Context) (_ context.Context, release func() err
 		released = true
 		stop()
 		<-done
-		var lost *LostError
-		if errors.As(context.Cause(held), &lost) {
+		if _, ok := errors.AsType[*LostError](context.Cause(held)); ok {
 			return nil // it belongs to another run
 		}
 		end(nil)

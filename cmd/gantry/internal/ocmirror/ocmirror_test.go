@@ -15,10 +15,10 @@ import (
 // ownFlags returns flags as Gantry's commands have them.
 func ownFlags(command string) *pflag.FlagSet {
 	f := pflag.NewFlagSet(command, pflag.ContinueOnError)
-	for _, name := range strings.Fields("log-level authfile src-authfile src-cert-dir retry-times retry-delay parallel-images parallel-layers workspace cache-dir config catalog package channel version filter-by-archs on-error release-key since from max-nested-paths name layout") {
+	for name := range strings.FieldsSeq("log-level authfile src-authfile src-cert-dir retry-times retry-delay parallel-images parallel-layers workspace cache-dir config catalog package channel version filter-by-archs on-error release-key since from max-nested-paths name layout") {
 		f.String(name, "", "")
 	}
-	for _, name := range strings.Fields("src-tls-verify src-plain-http full catalogs channels dry-run") {
+	for name := range strings.FieldsSeq("src-tls-verify src-plain-http full catalogs channels dry-run") {
 		f.Bool(name, false, "")
 	}
 	f.StringP("output", "o", "", "")
@@ -29,10 +29,10 @@ func ownFlags(command string) *pflag.FlagSet {
 		f.String("delete-yaml-file", "", "")
 	}
 	if command == "mirror" {
-		for _, name := range strings.Fields("dest-tls-verify dest-plain-http strict-archive remove-signatures ignore-release-signature resources-only check-blobs") {
+		for name := range strings.FieldsSeq("dest-tls-verify dest-plain-http strict-archive remove-signatures ignore-release-signature resources-only check-blobs") {
 			f.Bool(name, false, "")
 		}
-		for _, name := range strings.Fields("dest-authfile dest-cert-dir") {
+		for name := range strings.FieldsSeq("dest-authfile dest-cert-dir") {
 			f.String(name, "", "")
 		}
 	}

@@ -174,7 +174,7 @@ func writeAcks(b *strings.Builder, p *plan.Plan) {
 // writeWrapped writes a text in lines of at most textWidth columns. Longer words are not split.
 func writeWrapped(b *strings.Builder, indent, text string) {
 	at := 0
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		switch n := len([]rune(word)); {
 		case at == 0:
 			b.WriteString(indent + word)
