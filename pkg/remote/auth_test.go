@@ -65,6 +65,11 @@ func (a *tokenServer) issue(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"details":"no access for %s and its password %s"}`, user, password)
 		return
 	}
+	if r.Form.Get("refresh_token") == "old" { // RFC 6749, section 5.2
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = fmt.Fprint(w, `{"error":"invalid_grant","error_description":"the token has expired"}`)
+		return
+	}
 	who := user
 	if r.Form.Get("refresh_token") != "" {
 		who = r.Form.Get("grant_type") + " " + r.Form.Get("refresh_token")
@@ -89,6 +94,7 @@ func TestTokens(t *testing.T) {
 		{name: "identity token", cred: keychain.Credential{IdentityToken: "refresh"}, reads: 1, asked: []string{"POST|refresh_token refresh|the service|" + pull}},
 		{name: "the registry takes a token back", reads: 5, asked: []string{"GET||the service|" + pull, "GET||the service|" + pull}},
 		{name: "registry token", cred: keychain.Credential{RegistryToken: "mine"}, reads: 2},
+		{name: "expired identity token", cred: keychain.Credential{IdentityToken: "old", Source: "/some/auth.json"}, reads: 2, err: "the token has expired"},
 		{name: "wrong password", cred: keychain.Credential{Username: "me", Password: "wrong", Source: "/some/auth.json"}, reads: 1, err: "no access for me and its password [redacted]"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

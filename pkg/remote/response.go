@@ -71,7 +71,7 @@ func (h *host) refusal(r *request, resp *http.Response) *Error {
 		return e
 	case r.pushes() && resp.StatusCode == http.StatusForbidden && overQuota(e.Message):
 		return e
-	case h.refusesPassword(r, resp) || resp.StatusCode == http.StatusForbidden:
+	case h.refusesPassword(r, resp) || resp.StatusCode == http.StatusForbidden || r.kind == "token" && e.Code == invalidGrant:
 		h.explainUnauthorized(resp.Request.Context(), e, r)
 		return e
 	}
@@ -145,7 +145,7 @@ func (h *host) loginHint(ctx context.Context, r *request) string {
 }
 
 // registryMessage reads the error body of the distribution specification ({"errors": [{"code",
-// "message"}]}), of token endpoints ({"details"} or {"error_description"}) and of update services
+// "message"}]}), of token endpoints ({"details"} or {"error", "error_description"}) and of update services
 // ({"kind", "value"}).
 func registryMessage(body []byte) (code, message string) {
 	var response struct {
@@ -155,6 +155,7 @@ func registryMessage(body []byte) (code, message string) {
 			Detail  json.RawMessage `json:"detail"`
 		} `json:"errors"`
 		Details     string `json:"details"`
+		Error       string `json:"error"`
 		Description string `json:"error_description"`
 		Kind        string `json:"kind"`
 		Value       string `json:"value"`
@@ -169,8 +170,14 @@ func registryMessage(body []byte) (code, message string) {
 	if response.Value != "" {
 		return clean(response.Kind), clean(response.Value)
 	}
-	return "", clean(response.Details + response.Description)
+	if response.Error == invalidGrant {
+		code = invalidGrant
+	}
+	return code, clean(response.Details + response.Description)
 }
+
+// invalidGrant is the error of a token service for an identity token that is expired or revoked (RFC 6749, section 5.2).
+const invalidGrant = "invalid_grant"
 
 // clean makes a registry's message safe for a terminal.
 func clean(s string) string {
