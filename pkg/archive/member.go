@@ -195,6 +195,20 @@ func (a *Archive) findRenamed(m *member, dir int) {
 	}
 }
 
+// addRenamed adds the copies of volumes that have other names to those with the right ones: what is damaged in one may be
+// intact in the other.
+func (a *Archive) addRenamed(m *member, lists []*listing) {
+	for _, l := range lists {
+		for j := range l.labelled {
+			v, i := &l.labelled[j], l.labelled[j].label.Volume-1
+			if v.id() != m.set.id() || i >= len(m.volumes) || m.volumes[i].problem != "" || v.size != m.set.Volumes[i].Size || v.name == m.set.Volumes[i].Name {
+				continue
+			}
+			m.volumes[i].tryFile(a.folders[v.dir], v.dir, v.name, &m.set.Volumes[i])
+		}
+	}
+}
+
 // labelProblem describes a file that does not begin with the volume's label. It returns "" for the
 // volume.
 func labelProblem(f io.ReaderAt, v *volume) string {
