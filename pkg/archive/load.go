@@ -46,6 +46,10 @@ func (a *Archive) addFolder(dir string) error {
 	if err := a.addRoot(dir); err != nil {
 		return err
 	}
+	a.labelled = nil
+	for i, root := range a.folders {
+		a.labelled = append(a.labelled, findLabelled(root, i))
+	}
 	for _, m := range a.members {
 		for i := range m.volumes {
 			if f := &m.volumes[i]; f.problem != "" {
@@ -53,7 +57,7 @@ func (a *Archive) addFolder(dir string) error {
 				*f = foundVolume{problem: problemMissing}
 			}
 		}
-		a.findVolumes(m, 0)
+		a.findVolumes(m)
 	}
 	return nil
 }
@@ -67,7 +71,10 @@ func (a *Archive) load(sequence int) error {
 		if err != nil {
 			return fmt.Errorf("opening the archive in %s: %w", a.dirs[i], err)
 		}
-		lists = append(lists, l)
+		lists, a.labelled = append(lists, l), append(a.labelled, l.labelled)
+		if l.partial {
+			a.labelled[i] = findLabelled(root, i) // of sets that are complete
+		}
 		if n, ok := l.newest(); ok {
 			newest = max(newest, n)
 		}
@@ -100,8 +107,7 @@ func (a *Archive) load(sequence int) error {
 	for _, c := range sets {
 		m := &member{set: c.set, outer: c.outer, key: c.key, digest: c.digest, name: c.set.id().manifest(), dir: c.dir, recovery: c.recovery}
 		a.members = append(a.members, m)
-		a.findVolumes(m, 0)
-		a.addRenamed(m, lists)
+		a.findVolumes(m)
 	}
 	a.indexEntries()
 	return nil
