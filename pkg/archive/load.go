@@ -229,7 +229,7 @@ func (a *Archive) copyInstead(lists []*listing, id setID, why error) (manifestCo
 	if ofAnotherSet(volumes) != nil {
 		return manifestCopy{}, why
 	}
-	found, _ := a.findCopies(volumes, id)
+	found, _ := a.findCopies(volumes)
 	if found.set == nil {
 		return manifestCopy{}, why
 	}

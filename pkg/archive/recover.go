@@ -55,8 +55,9 @@ func (a *Archive) recoverSet(lists []*listing, id setID) (manifestCopy, error) {
 		return manifestCopy{}, mixedSets("opening the archive in %s: %s and %s are volumes of two different sets with the sequence %d, and %s, which would tell them apart, is missing",
 			a.dirNames(), volumes[0].name, v.name, id.sequence, id.manifest())
 	}
-	found, bad := a.findCopies(volumes, id)
+	found, bad := a.findCopies(volumes)
 	if found.set != nil {
+		a.log.Warn("the set manifest is missing; its copy in a volume is used", "missing", id.manifest(), "dir", a.dirs[found.dir])
 		return found, nil
 	}
 	c, err := a.fromHeaders(id, volumes)
@@ -93,13 +94,12 @@ func ofAnotherSet(volumes []labelled) *labelled {
 }
 
 // findCopies returns the first usable copy of the set manifest in volumes, and the problems of others before it.
-func (a *Archive) findCopies(volumes []labelled, id setID) (found manifestCopy, bad []error) {
+func (a *Archive) findCopies(volumes []labelled) (found manifestCopy, bad []error) {
 	for i := range volumes {
 		v := &volumes[i]
 		c, err := a.readCopy(v)
 		switch {
 		case err == nil:
-			a.log.Warn("the set manifest is missing or damaged; its copy in a volume is used", "missing", id.manifest(), "volume", v.name, "dir", a.dirs[v.dir])
 			return c, bad
 		case !errors.Is(err, fs.ErrNotExist):
 			bad = append(bad, err)
