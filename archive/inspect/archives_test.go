@@ -288,6 +288,7 @@ func TestRefused(t *testing.T) {
 	text := []byte(s.Read("spoilt/gantry-000001.json"))
 	text[len(text)/2] ^= 1
 	s.Write("spoilt/gantry-000001.json", string(text))
+	s.Remove("spoilt/gantry-000001.0001.tar") // and the copy in it
 	verbs := map[string]func(o open.Options) error{
 		"inspect": func(o open.Options) error { _, err := inspect.Archive(t.Context(), o); return err },
 		"images": func(o open.Options) error {

@@ -48,6 +48,9 @@ func Archive(ctx context.Context, o Options) (*Result, error) {
 	})
 	volumes, err := have.Rebuild(ctx, archive.RebuildOptions{To: strings.TrimPrefix(o.To, env.ArchiveScheme), Progress: func(n int64) { moved.Add(n) }})
 	stop()
+	if err != nil && len(volumes) == 0 {
+		return nil, err // an empty result would say that all are intact
+	}
 	selected := have.Selected()
 	result := &Result{Version: 1, Folders: o.Folders, Name: selected.Series, Sequence: selected.Sequence, Volumes: append([]archive.RebuiltVolume{}, volumes...)}
 	return result, err

@@ -108,7 +108,7 @@ func Run(ctx context.Context, o Options) error {
 	open.Observe(e.Observer, have)
 	images, err := airgap.FindServable(ctx, have)
 	if err != nil {
-		return fmt.Errorf("archive in %s: %w", strings.Join(dirs, ", "), err)
+		return fmt.Errorf("looking for images to serve: %w", err)
 	}
 	if err := have.CheckTempDir(images.Content()); err != nil {
 		return err

@@ -292,7 +292,7 @@ func notesAt(o *mirroring.Options) string {
 	return ""
 }
 
-// askFolder asks on the terminal for another folder. It returns "" if the user has none.
+// askFolder asks on the terminal for another folder, again if there is no such folder. It returns "" if the user has none.
 func (a *app) askFolder(stdin io.Reader, missing string) (string, error) {
 	in, _ := onTerminal(stdin)
 	a.say("%s", missing)
@@ -303,7 +303,19 @@ func (a *app) askFolder(stdin io.Reader, missing string) (string, error) {
 		io.Reader
 		io.Writer
 	}{in, a.stderr}
-	dir, err := term.NewTerminal(screen, "Folder that has it (empty to give up): ").ReadLine()
+	terminal := term.NewTerminal(screen, "Folder that has it (empty to give up): ")
+	dir, err := terminal.ReadLine()
+	for err == nil && dir != "" {
+		at := strings.TrimPrefix(strings.TrimSpace(dir), env.ArchiveScheme)
+		info, statErr := os.Stat(at)
+		if statErr == nil && info.IsDir() {
+			break
+		}
+		_, err = fmt.Fprintf(terminal, "there is no folder %q\n", at)
+		if err == nil {
+			dir, err = terminal.ReadLine()
+		}
+	}
 	if err != nil {
 		err = unanswered(screen, "asking for the folder", err)
 	}

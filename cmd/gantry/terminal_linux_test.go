@@ -107,11 +107,11 @@ func TestPromptForDisks(t *testing.T) {
 	if o.code != exitMismatch || !strings.Contains(o.stderr, moved[0]) {
 		t.Errorf("nothing was answered, and it ended with %d\n%s", o.code, o.stderr)
 	}
-	o = m.answered(folderPrompt, []string{m.path("beside")}, to("site")...)
+	o = m.answered(folderPrompt, []string{m.path("besides"), "file://" + m.path("beside")}, to("site")...)
 	if o.code != exitOK {
 		t.Fatalf("it ended with %d\n%s", o.code, o.stderr)
 	}
-	m.says(o.stderr, moved[0], moved[1], "volume 2 of ")
+	m.says(o.stderr, moved[0], moved[1], "volume 2 of ", "there is no folder")
 	m.verify("site", acme, 1)
 
 	// The archive builds on one that was never imported.

@@ -96,8 +96,12 @@ func (a *archived) verifies(ctx context.Context, _ *testing.T, _ string) (said, 
 		where = []string{env.LayoutScheme + a.folders[0]}
 	}
 	r, said := verify.Run(ctx, verify.Options{Env: a.NewEnv(), Locations: where, Plan: a.plan, Read: a.reading()})
-	if said != nil && r != nil && r.Archive != nil && r.Archive.Intact() {
+	switch {
+	case r == nil || r.Archive == nil:
+	case said != nil && r.Archive.Intact():
 		wrong = errors.New("the report shows no damage")
+	case said == nil && len(r.Archive.Damage) > 0:
+		said = advice.New(advice.Mismatch, "", "nothing is lost by %v", r.Archive.Damage)
 	}
 	return said, wrong
 }

@@ -90,19 +90,31 @@ func TestDeltasOfSites(t *testing.T) {
 	s.imports("site", "disk3")
 	s.has("site", third)
 
-	// An earlier Gantry does not say what it reads.
+	// A Gantry that reads deltas, but no compact archives.
 	var receipt map[string]any
 	fail.On(t, json.Unmarshal([]byte(s.Read("receipt.json")), &receipt))
+	receipt["reads"].(map[string]any)["features"] = []string{"builds-on", "deltas"}
+	write := func() {
+		text, err := json.Marshal(receipt)
+		fail.On(t, err)
+		s.Write("old.json", string(text))
+	}
+	write()
+	r = s.disk("old", s.receiving("old.json"), compact(mirroring.DeltaMax), delta(mirroring.DeltaMax))
+	if s.count(r, 0); !strings.Contains(r.Deltas.Refused, "does not read compact archives") || strings.Contains(r.Deltas.Refused, "Options.") {
+		t.Errorf("with a receipt of a Gantry without compact archives: %+v", r.Deltas)
+	}
+	s.publish(4)
+
+	// An earlier Gantry does not say what it reads.
 	delete(receipt, "reads")
-	text, err := json.Marshal(receipt)
-	fail.On(t, err)
-	s.Write("old.json", string(text))
+	write()
 	for _, more := range [][]change{{s.receiving("old.json")}, nil} {
 		r := s.disk("old", more...)
 		if s.count(r, 0); !strings.Contains(r.Deltas.Refused, "does not read deltas") {
 			t.Errorf("with or after a receipt of an earlier Gantry: %+v", r.Deltas)
 		}
-		s.publish(4)
+		s.publish(5)
 	}
 }
 

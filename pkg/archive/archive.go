@@ -44,6 +44,7 @@ import (
 type Archive struct {
 	dirs           []string
 	folders        []*os.Root   // in the order of dirs
+	labelled       [][]labelled // volumes by their labels, by folder
 	set            *set         // the newest
 	members        []*member    // the repairs of a set precede it, newer sets precede older ones
 	absent         []missingSet // sets that it builds on and that cannot be read

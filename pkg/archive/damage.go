@@ -34,7 +34,7 @@ type Damage struct {
 	Recoverable bool
 	// Lost are the manifests and blobs that cannot be read because of it, as far as Verify looked.
 	Lost []digest.Digest
-	// Dependents are blobs that their set carries as deltas of Lost, directly or through others: they can be made once
+	// Dependents are blobs that this set or a later one carries as deltas of Lost, directly or through others: they can be made once
 	// Lost can be read.
 	Dependents []digest.Digest
 }

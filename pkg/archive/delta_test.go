@@ -118,6 +118,28 @@ func (s *deltaLine) rebuilt(t *testing.T, a *Archive, month int) error {
 	return err
 }
 
+// TestLaterDependents damages a layer, of which later archives carry deltas: what they cannot make is reported with it, but
+// not as lost.
+func TestLaterDependents(t *testing.T) {
+	t.Parallel()
+	s := deltaMonths(t, 3, nil)
+	for e := range mustOpen(t, s.dirs[0]).Entries() {
+		if e.Digest == s.layers[0].Digest {
+			alter(t, filepath.Join(s.dirs[0], e.Volume), flip(8*(e.Offset+999)))
+		}
+	}
+	a := mustOpen(t, s.dirs...)
+	if s.rebuilt(t, a, 2) == nil {
+		t.Error("the last layer can be made")
+	}
+	want := []digest.Digest{s.layers[1].Digest, s.layers[2].Digest}
+	slices.Sort(want)
+	damage, ok := errors.AsType[*DamageError](a.Verify(t.Context(), nil))
+	if !ok || len(damage.Damage) != 1 || !slices.Equal(damage.Lost(), []digest.Digest{s.layers[0].Digest}) || !slices.Equal(damage.Damage[0].Dependents, want) {
+		t.Errorf("%+v, want %v", damage, want)
+	}
+}
+
 // TestReadDelta reads a blob that two archives carry as deltas, one based on the other, from offsets too, and from
 // a mirror.
 func TestReadDelta(t *testing.T) {

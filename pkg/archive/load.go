@@ -46,6 +46,10 @@ func (a *Archive) addFolder(dir string) error {
 	if err := a.addRoot(dir); err != nil {
 		return err
 	}
+	a.labelled = nil
+	for i, root := range a.folders {
+		a.labelled = append(a.labelled, findLabelled(root, i))
+	}
 	for _, m := range a.members {
 		for i := range m.volumes {
 			if f := &m.volumes[i]; f.problem != "" {
@@ -53,7 +57,7 @@ func (a *Archive) addFolder(dir string) error {
 				*f = foundVolume{problem: problemMissing}
 			}
 		}
-		a.findVolumes(m, 0)
+		a.findVolumes(m)
 	}
 	return nil
 }
@@ -67,7 +71,10 @@ func (a *Archive) load(sequence int) error {
 		if err != nil {
 			return fmt.Errorf("opening the archive in %s: %w", a.dirs[i], err)
 		}
-		lists = append(lists, l)
+		lists, a.labelled = append(lists, l), append(a.labelled, l.labelled)
+		if l.partial {
+			a.labelled[i] = findLabelled(root, i) // of sets that are complete
+		}
 		if n, ok := l.newest(); ok {
 			newest = max(newest, n)
 		}
@@ -100,7 +107,7 @@ func (a *Archive) load(sequence int) error {
 	for _, c := range sets {
 		m := &member{set: c.set, outer: c.outer, key: c.key, digest: c.digest, name: c.set.id().manifest(), dir: c.dir, recovery: c.recovery}
 		a.members = append(a.members, m)
-		a.findVolumes(m, 0)
+		a.findVolumes(m)
 	}
 	a.indexEntries()
 	return nil
@@ -180,17 +187,29 @@ func (a *Archive) readCopies(lists []*listing, sequence int) (found manifestCopy
 				a.dirNames(), setName(sequence), a.dirs[found.dir], found.digest, a.dirs[i], d)
 		}
 	}
-	if found.set == nil && len(bad) > 0 {
-		return found, errors.Join(bad...)
-	}
-	if found.set == nil {
+	switch {
+	case found.set != nil:
+	case len(bad) == 0:
 		if found, err = a.recoverSet(lists, setID{sequence: sequence}); err == nil {
 			err = a.decryptSet(&found)
 		}
-		return found, err
+	default:
+		why := errors.Join(bad...)
+		if found, err = a.copyInstead(lists, setID{sequence: sequence}, why); err == nil && a.decryptSet(&found) != nil {
+			err = why
+		}
+		if err != nil {
+			return manifestCopy{}, err
+		}
 	}
+	a.addPassed(bad, found)
+	return found, err
+}
+
+// addPassed records set manifests that are damaged, of which another copy is used.
+func (a *Archive) addPassed(bad []error, used manifestCopy) {
 	for _, passed := range bad {
-		a.log.Warn("a set manifest is damaged; using another copy", "used", a.dirs[found.dir], "error", passed)
+		a.log.Warn("a set manifest is damaged; using another copy", "used", a.dirs[used.dir], "error", passed)
 		if damage, ok := errors.AsType[*DamageError](passed); ok {
 			for _, d := range damage.Damage {
 				d.Recoverable = true
@@ -198,7 +217,23 @@ func (a *Archive) readCopies(lists []*listing, sequence int) (found manifestCopy
 			}
 		}
 	}
-	return found, err
+}
+
+// copyInstead returns the copy in a volume of a set manifest that is damaged in the folders, or was copied without what
+// belongs to it. The error is why, if there is no such copy, or if reading it cannot help.
+func (a *Archive) copyInstead(lists []*listing, id setID, why error) (manifestCopy, error) {
+	if !errors.As(why, new(*DamageError)) {
+		return manifestCopy{}, why
+	}
+	volumes := a.volumesOf(lists, id)
+	if ofAnotherSet(volumes) != nil {
+		return manifestCopy{}, why
+	}
+	found, _ := a.findCopies(volumes)
+	if found.set == nil {
+		return manifestCopy{}, why
+	}
+	return found, nil
 }
 
 // repairs returns the repair sets of a set, at most one from each folder. A repair with a problem
@@ -220,16 +255,34 @@ func (a *Archive) repairs(lists []*listing, of manifestCopy) []manifestCopy {
 			found = append(found, c)
 		}
 	}
-	listed := false
+	var bad []error
+	var badIn []int
 	for i, root := range a.folders {
-		if slices.Contains(lists[i].repairs, of.set.Sequence) {
-			listed = true
-			s, d, err := readManifest(root, repair)
-			add(manifestCopy{dir: i, set: s, digest: d}, err)
+		if !slices.Contains(lists[i].repairs, of.set.Sequence) {
+			continue
+		}
+		s, d, err := readManifest(root, repair)
+		if err != nil {
+			bad, badIn = append(bad, err), append(badIn, i)
+			continue
+		}
+		add(manifestCopy{dir: i, set: s, digest: d}, nil)
+	}
+	switch {
+	case len(found) > 0:
+	case len(bad) > 0:
+		if c, err := a.copyInstead(lists, repair, errors.Join(bad...)); err == nil {
+			a.addPassed(bad, c)
+			bad = nil
+			add(c, nil)
+		}
+	default:
+		if c, err := a.recoverSet(lists, repair); !errors.Is(err, errNoSet) {
+			add(c, err)
 		}
 	}
-	if c, err := a.recoverSet(lists, repair); !listed && !errors.Is(err, errNoSet) {
-		add(c, err)
+	for i, err := range bad {
+		add(manifestCopy{dir: badIn[i]}, err)
 	}
 	return found
 }

@@ -84,24 +84,21 @@ type readAtCloser interface {
 	io.Closer
 }
 
-// findVolumes looks for the volumes of a member that are not intact yet: by name in the folders
-// from number `from` on, then by length and label among the other files.
-func (a *Archive) findVolumes(m *member, from int) {
+// findVolumes looks for the volumes of a member in all folders: by name, then by their labels among files with other
+// names. What is damaged in one copy may be intact in another.
+func (a *Archive) findVolumes(m *member) {
 	if m.volumes == nil {
 		m.volumes = make([]foundVolume, len(m.set.Volumes))
 		for i := range m.volumes {
 			m.volumes[i].problem = problemMissing
 		}
 	}
-	for dir := from; dir < len(a.folders); dir++ {
+	for dir := range a.folders {
 		for i := range m.volumes {
 			m.volumes[i].tryFile(a.folders[dir], dir, m.set.Volumes[i].Name, &m.set.Volumes[i])
 		}
 	}
-	for dir := from; dir < len(a.folders); dir++ {
-		if !slices.ContainsFunc(m.volumes, func(f foundVolume) bool { return f.problem != "" }) {
-			return
-		}
+	for dir := range a.folders {
 		a.findRenamed(m, dir)
 	}
 }
@@ -116,13 +113,16 @@ func (f *foundVolume) tryFile(root *os.Root, dir int, name string, v *volume) {
 	case errors.Is(err, fs.ErrNotExist):
 		return
 	case err != nil:
-		if len(f.files) == 0 {
+		if len(f.files) == 0 && name == v.Name {
 			f.problem = problemOf(err)
 		}
 		return
 	}
 	problem := ""
 	switch {
+	case name != v.Name && (info.Size() != v.Size || labelProblem(opened, v) != ""):
+		_ = opened.Close() // only read from
+		return
 	case info.Size() < v.Size:
 		problem = fmt.Sprintf("truncated: it has %d of %d bytes", info.Size(), v.Size)
 	case info.Size() > v.Size:
@@ -157,40 +157,17 @@ func (f *foundVolume) addFile(found file, problem string) {
 // maxRenamed limits how many files of other names are opened in a folder.
 const maxRenamed = 20_000
 
-// findRenamed looks for volumes that are not intact among the files of a folder that have their
-// length, whatever their names.
+// findRenamed looks for volumes among the files of a folder that begin with their labels, whatever their names.
 func (a *Archive) findRenamed(m *member, dir int) {
-	entries, err := fs.ReadDir(a.folders[dir].FS(), ".")
-	if err != nil {
-		return // the missing volumes are reported
-	}
-	sizes := map[int64][]int{}
-	for i := range m.volumes {
-		if m.volumes[i].problem != "" {
-			sizes[m.set.Volumes[i].Size] = append(sizes[m.set.Volumes[i].Size], i)
-		}
-	}
-	for _, e := range entries[:min(len(entries), maxRenamed)] {
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() {
+	for _, found := range a.labelled[dir] {
+		i := found.label.Volume - 1
+		if found.id() != m.set.id() || i >= len(m.volumes) || found.name == m.set.Volumes[i].Name {
 			continue
 		}
-		for _, i := range sizes[info.Size()] {
-			v := &m.set.Volumes[i]
-			if m.volumes[i].problem == "" || e.Name() == v.Name {
-				continue
-			}
-			f, opened, err := regular.Open(a.folders[dir], e.Name())
-			if err != nil {
-				break
-			}
-			if opened.Size() != v.Size || labelProblem(f, v) != "" {
-				_ = f.Close() // only read from
-				continue
-			}
-			a.log.Warn("a volume has another name; it was recognized by its label", "volume", v.Name, "file", e.Name(), "dir", a.dirs[dir])
-			m.volumes[i].addFile(file{f, dir, e.Name(), v.Size, device(opened, dir)}, "")
-			break
+		lost := m.volumes[i].problem != ""
+		m.volumes[i].tryFile(a.folders[dir], dir, found.name, &m.set.Volumes[i])
+		if lost && m.volumes[i].problem == "" {
+			a.log.Warn("a volume has another name; it was recognized by its label", "volume", m.set.Volumes[i].Name, "file", found.name, "dir", a.dirs[dir])
 		}
 	}
 }

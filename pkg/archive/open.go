@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"filippo.io/age"
 	"github.com/opencontainers/go-digest"
@@ -39,9 +40,6 @@ func InspectWith(opts OpenOptions, dirs ...string) (*Archive, error) {
 type OpenOptions struct {
 	// Sequence selects a set. 0 is the newest.
 	Sequence int
-	// Needs reports whether the content of a set that the newest builds on is read too. If so, its
-	// volumes must be present like those of the newest. Nil means never.
-	Needs func(sequence int, set digest.Digest) bool
 	// Ask is called while volumes are missing, with a line for each of them. It returns another
 	// folder to search, or "" if there is none. An error ends opening. If Ask is nil, missing
 	// volumes are an error at once.
@@ -75,7 +73,7 @@ func OpenWith(opts OpenOptions, dirs ...string) (*Archive, error) {
 		return nil, err
 	}
 	for {
-		unusable := a.unusableVolumes(opts.Needs)
+		unusable := a.unusableVolumes()
 		if len(unusable) == 0 {
 			return a, nil
 		}
@@ -106,27 +104,21 @@ func (a *Archive) askFolder(opts OpenOptions, unusable []Damage) (dir string, er
 	return opts.Ask(missing)
 }
 
-// unusableVolumes returns the damage of the volumes whose content is needed: those of the newest
-// set, and of others that needs reports. A volume is not needed if all of its content is elsewhere
-// too.
-func (a *Archive) unusableVolumes(needs func(int, digest.Digest) bool) []Damage {
+// unusableVolumes returns the damage of the volumes of the newest set. A volume is not needed if all of its content is
+// elsewhere too.
+func (a *Archive) unusableVolumes() []Damage {
 	var unusable []Damage
-	for m, member := range a.members {
-		s := member.set
-		if s != a.set && (s.Repairs != nil || needs == nil || !needs(s.Sequence, member.digest)) {
+	m := slices.Index(a.members, a.selected())
+	for i := range a.set.Volumes {
+		if a.members[m].volumes[i].problem == "" {
 			continue
 		}
-		for i := range s.Volumes {
-			if member.volumes[i].problem == "" {
-				continue
-			}
-			d := a.volumeProblem(m, i)
-			if a.replaceable(m, i) {
-				a.addRepaired("a volume is damaged; reading its content from a repair", d.String())
-				continue
-			}
-			unusable = append(unusable, d)
+		d := a.volumeProblem(m, i)
+		if a.replaceable(m, i) {
+			a.addRepaired("a volume is damaged; reading its content from a repair", d.String())
+			continue
 		}
+		unusable = append(unusable, d)
 	}
 	return unusable
 }

@@ -179,10 +179,6 @@ func TestMissingVolumes(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "gantry-000001") {
 		t.Errorf("Open = %v, want %q", err, want)
 	}
-	_, err = OpenWith(OpenOptions{Needs: func(sequence int, set digest.Digest) bool {
-		return sequence == 1 && set == s.sets[0].Set
-	}}, s.dirs...)
-	says(t, err, want, volumeName(1, 2)+" (sequence 1, volume 2 of ")
 	a := mustInspect(t, s.dirs...)
 	lost := s.samples[2].readable(t, a)
 	var damage *DamageError

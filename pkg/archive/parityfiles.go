@@ -1,9 +1,16 @@
 package archive
 
-import "strings"
+import (
+	"io/fs"
+	"slices"
+	"strings"
 
-// ParityFiles returns how many parity files of the set that was opened are in the folders. They are found by
-// their names and not read.
+	"github.com/gantry-mirror/gantry/pkg/archive/parity"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
+)
+
+// ParityFiles returns how many parity files of the set that was opened are in the folders. Only the
+// heads of files with other names are read.
 func (a *Archive) ParityFiles() int { return a.parityFiles(a.selected()) }
 
 // parityFiles returns how many parity files of a set are in the folders.
@@ -17,7 +24,8 @@ func (a *Archive) parityFiles(m *member) int {
 	return len(names)
 }
 
-// parityNames returns the names of the parity files of a set in one of the folders.
+// parityNames returns the names of the parity files of a set in one of the folders: those with the names that they
+// were written with, and others with their length and head.
 func (a *Archive) parityNames(m *member, dir int) (names []string) {
 	l, err := list(a.folders[dir])
 	if err != nil {
@@ -28,6 +36,30 @@ func (a *Archive) parityNames(m *member, dir int) (names []string) {
 		if strings.HasSuffix(name, paritySuffix) && strings.HasPrefix(name, "gantry-"+id.String()+".") {
 			names = append(names, name)
 		}
+	}
+	return append(names, a.renamedParity(m, dir, names)...)
+}
+
+// renamedParity returns the parity files of a set among the files of a folder with other names.
+func (a *Archive) renamedParity(m *member, dir int, known []string) (names []string) {
+	layout := parityLayout(m.outer, m.digest)
+	entries, err := fs.ReadDir(a.folders[dir].FS(), ".")
+	if err != nil || layout.Check(1) != nil || m.set.Repairs != nil {
+		return nil
+	}
+	for _, e := range entries[:min(len(entries), maxRenamed)] {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || info.Size() != layout.FileSize() || slices.Contains(known, e.Name()) {
+			continue
+		}
+		f, _, err := regular.Open(a.folders[dir], e.Name())
+		if err != nil {
+			continue
+		}
+		if _, err := parity.ReadHead(layout, f); err == nil {
+			names = append(names, e.Name())
+		}
+		_ = f.Close() // only read from
 	}
 	return names
 }

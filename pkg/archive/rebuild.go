@@ -77,13 +77,11 @@ func (r *rebuild) run(ctx context.Context) (done []RebuiltVolume, err error) {
 		return nil, advice.New(advice.Input, "name all folders of the archive; an archive has parity files if it was written with Options.Redundancy",
 			"there are no parity files (%s and so on)", r.member.set.id().parity(1))
 	}
-	var data []io.ReaderAt
-	for i := range r.member.volumes {
-		if files := r.member.volumes[i].files; len(files) > 0 {
-			data = append(data, files[0])
-			continue
+	data := make([][]io.ReaderAt, len(r.member.volumes))
+	for i := range data {
+		for _, f := range r.member.volumes[i].files {
+			data[i] = append(data[i], f)
 		}
-		data = append(data, nil)
 	}
 	recovery, err := parity.NewRecovery(r.layout, data, files)
 	if err != nil {
@@ -122,13 +120,9 @@ func (r *rebuild) tooMuch(recovery *parity.Recovery, blocks, shards int) error {
 
 // openParity opens the parity files of the set. problems are those of files that are not used.
 func (r *rebuild) openParity() (files []parity.File, problems []error) {
-	id := r.member.set.id()
-	for number := 1; number <= parity.MaxShards-len(r.layout.Sizes); number++ {
-		for dir, root := range r.archive.folders {
-			f, _, err := regular.Open(root, id.parity(number))
-			if errors.Is(err, os.ErrNotExist) {
-				continue
-			}
+	for dir, root := range r.archive.folders {
+		for _, name := range r.archive.parityNames(r.member, dir) {
+			f, _, err := regular.Open(root, name)
 			var head *parity.Head
 			if err == nil {
 				if head, err = parity.ReadHead(r.layout, f); err != nil {
@@ -136,12 +130,11 @@ func (r *rebuild) openParity() (files []parity.File, problems []error) {
 				}
 			}
 			if err != nil {
-				problems = append(problems, fmt.Errorf("%s in %s: %w", id.parity(number), r.archive.dirs[dir], err))
-				r.archive.log.Warn("skipping a parity file", "file", id.parity(number), "dir", r.archive.dirs[dir], "error", err)
+				problems = append(problems, fmt.Errorf("%s in %s: %w", name, r.archive.dirs[dir], err))
+				r.archive.log.Warn("skipping a parity file", "file", name, "dir", r.archive.dirs[dir], "error", err)
 				continue
 			}
 			files = append(files, parity.File{Head: head, ReaderAt: f})
-			break
 		}
 	}
 	return files, problems

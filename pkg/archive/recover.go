@@ -47,37 +47,18 @@ var errNoSet = fmt.Errorf("there is no such set: %w", fs.ErrNotExist)
 // recoverSet returns the set manifest of a set that has volumes in the folders and no set manifest. It
 // returns errNoSet if there are no volumes either.
 func (a *Archive) recoverSet(lists []*listing, id setID) (manifestCopy, error) {
-	var volumes []labelled
-	for _, l := range lists {
-		for i := range l.labelled {
-			if v := &l.labelled[i]; v.id() == id {
-				volumes = append(volumes, *v)
-			}
-		}
-	}
+	volumes := a.volumesOf(lists, id)
 	if len(volumes) == 0 {
 		return manifestCopy{}, errNoSet
 	}
-	slices.SortStableFunc(volumes, func(v, w labelled) int { return cmp.Compare(v.label.Volume, w.label.Volume) })
-	same := volumes[0].label
-	for i := range volumes {
-		v := &volumes[i]
-		if same.Volume = v.label.Volume; v.label != same {
-			return manifestCopy{}, mixedSets("opening the archive in %s: %s and %s are volumes of two different sets with the sequence %d, and %s, which would tell them apart, is missing",
-				a.dirNames(), volumes[0].name, v.name, id.sequence, id.manifest())
-		}
+	if v := ofAnotherSet(volumes); v != nil {
+		return manifestCopy{}, mixedSets("opening the archive in %s: %s and %s are volumes of two different sets with the sequence %d, and %s, which would tell them apart, is missing",
+			a.dirNames(), volumes[0].name, v.name, id.sequence, id.manifest())
 	}
-	var bad []error
-	for i := range volumes {
-		v := &volumes[i]
-		c, err := a.readCopy(v)
-		switch {
-		case err == nil:
-			a.log.Warn("the set manifest is missing; its copy in a volume is used", "missing", id.manifest(), "volume", v.name, "dir", a.dirs[v.dir])
-			return c, nil
-		case !errors.Is(err, fs.ErrNotExist):
-			bad = append(bad, err)
-		}
+	found, bad := a.findCopies(volumes)
+	if found.set != nil {
+		a.log.Warn("the set manifest is missing; its copy in a volume is used", "missing", id.manifest(), "dir", a.dirs[found.dir])
+		return found, nil
 	}
 	c, err := a.fromHeaders(id, volumes)
 	if err != nil {
@@ -86,6 +67,45 @@ func (a *Archive) recoverSet(lists []*listing, id setID) (manifestCopy, error) {
 	a.log.Warn("the set manifest is missing, and the volumes have no copy of it; the content is known from their headers, but not the signature, and not what it builds on",
 		"missing", id.manifest(), "dir", a.dirs[volumes[0].dir])
 	return c, nil
+}
+
+// volumesOf returns the volumes of a set that are recognized by their labels, by number.
+func (a *Archive) volumesOf(lists []*listing, id setID) (volumes []labelled) {
+	for _, l := range lists {
+		for i := range l.labelled {
+			if v := &l.labelled[i]; v.id() == id {
+				volumes = append(volumes, *v)
+			}
+		}
+	}
+	slices.SortStableFunc(volumes, func(v, w labelled) int { return cmp.Compare(v.label.Volume, w.label.Volume) })
+	return volumes
+}
+
+// ofAnotherSet returns a volume that is of another set than the first, or nil.
+func ofAnotherSet(volumes []labelled) *labelled {
+	for i := range volumes {
+		same := volumes[0].label
+		if same.Volume = volumes[i].label.Volume; volumes[i].label != same {
+			return &volumes[i]
+		}
+	}
+	return nil
+}
+
+// findCopies returns the first usable copy of the set manifest in volumes, and the problems of others before it.
+func (a *Archive) findCopies(volumes []labelled) (found manifestCopy, bad []error) {
+	for i := range volumes {
+		v := &volumes[i]
+		c, err := a.readCopy(v)
+		switch {
+		case err == nil:
+			return c, bad
+		case !errors.Is(err, fs.ErrNotExist):
+			bad = append(bad, err)
+		}
+	}
+	return manifestCopy{}, bad
 }
 
 // readCopy returns the copy of the set manifest in a volume. If the volume has none, the error wraps

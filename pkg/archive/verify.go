@@ -181,17 +181,12 @@ func (a *Archive) assess(visits []*fileCheck) []Damage {
 	return damage
 }
 
-// basedOn returns the blobs that sets carry as deltas of other blobs in them, by these.
+// basedOn returns the blobs that are carried as deltas of other blobs, by these.
 func (a *Archive) basedOn() map[digest.Digest][]ocispec.Descriptor {
 	all := map[digest.Digest][]ocispec.Descriptor{}
 	for _, at := range a.deltas {
-		if at.Format != CompactFormat {
-			continue
-		}
 		for _, b := range at.Bases {
-			if a.carries(at.set, b.Digest) {
-				all[b.Digest] = append(all[b.Digest], at.Descriptor())
-			}
+			all[b.Digest] = append(all[b.Digest], at.Descriptor())
 		}
 	}
 	return all

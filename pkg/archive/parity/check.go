@@ -37,10 +37,10 @@ func Check(ctx context.Context, l Layout, file io.ReaderAt, size int64, progress
 		progress(l.headSize())
 	}
 	own := head.sums[len(head.data(l)):]
-	r := Recovery{l: l, shards: []shard{{file: file, at: l.headSize(), size: l.Length(), sums: own}}}
+	r := Recovery{l: l, shards: []shard{{copies: []shardCopy{{file: file, sums: own}}, at: l.headSize(), size: l.Length()}}}
 	damaged, buf := 0, make([]byte, minBlock)
 	for b := range l.blocks() {
-		if !r.isIntact(ctx, 0, b, buf) {
+		if !r.isIntact(ctx, &r.shards[0], &r.shards[0].copies[0], b, buf) {
 			damaged++
 		}
 		if ctx.Err() != nil {

@@ -65,13 +65,11 @@ func newFixture(t testing.TB, rnd *rand.Rand, parities int, sizes ...int64) *fix
 // recovery examines copies of the shards, nil for those that are missing.
 func (f *fixture) recovery(t testing.TB, data, parity [][]byte) (*Recovery, error) {
 	t.Helper()
-	var in []io.ReaderAt
-	for _, b := range data {
-		if b == nil {
-			in = append(in, nil)
-			continue
+	in := make([][]io.ReaderAt, len(data))
+	for i, b := range data {
+		if b != nil {
+			in[i] = []io.ReaderAt{bytes.NewReader(b)}
 		}
-		in = append(in, bytes.NewReader(b))
 	}
 	var files []File
 	for _, b := range parity {
@@ -345,7 +343,7 @@ func FuzzReadHead(f *testing.F) {
 		if err != nil || !bytes.Contains(raw, again) {
 			t.Fatalf("the head changes when it is written again: %v", err)
 		}
-		r, err := NewRecovery(l, []io.ReaderAt{nil, data[1]}, []File{{h, file}})
+		r, err := NewRecovery(l, [][]io.ReaderAt{nil, {data[1]}}, []File{{h, file}})
 		if err != nil {
 			return
 		}

@@ -26,19 +26,24 @@ type Recovery struct {
 	shards []shard // the data shards, then the parity files
 }
 
-// A shard is a data shard or a parity file. file is nil if it is missing. sums are the checksums of its
-// blocks.
+// A shard is a data shard or a parity file.
 type shard struct {
-	file   io.ReaderAt
+	copies []shardCopy
 	at     int64 // of the first block in the file
 	size   int64
+}
+
+// A shardCopy is one file with a shard. file is nil if there is none. sums are the checksums of its blocks.
+type shardCopy struct {
+	file   io.ReaderAt
 	sums   []byte
 	intact []bool // by block
 }
 
-// NewRecovery prepares a recovery. data are the data shards, nil for those that are missing. Parity files with
-// checksums of data shards that differ from the others' are left out: they are of other data.
-func NewRecovery(l Layout, data []io.ReaderAt, files []File) (*Recovery, error) {
+// NewRecovery prepares a recovery. data are the copies of each data shard, none if it is missing; of a parity file,
+// there may be copies too. Parity files with checksums of data shards that differ from the others' are left out: they
+// are of other data.
+func NewRecovery(l Layout, data [][]io.ReaderAt, files []File) (*Recovery, error) {
 	if len(data) != len(l.Sizes) {
 		return nil, fmt.Errorf("%d data shards for a layout of %d", len(data), len(l.Sizes))
 	}
@@ -63,26 +68,53 @@ func NewRecovery(l Layout, data []io.ReaderAt, files []File) (*Recovery, error) 
 	}
 	r.shards = make([]shard, len(data)+r.head.Parities)
 	row := l.blocks() * sumSize
-	for i, file := range data {
-		r.shards[i] = shard{file: file, size: l.Sizes[i], sums: r.head.sums[i*row : (i+1)*row]}
+	for i, copies := range data {
+		s := &r.shards[i]
+		s.size = l.Sizes[i]
+		if len(copies) == 0 {
+			copies = []io.ReaderAt{nil} // the zeros behind its end are known
+		}
+		for _, file := range copies {
+			s.copies = append(s.copies, shardCopy{file: file, sums: r.head.sums[i*row : (i+1)*row]})
+		}
 	}
 	for _, f := range files {
 		if f.Parities == r.head.Parities && bytes.Equal(f.data(l), r.head.data(l)) {
-			r.shards[len(data)+f.Number-1] = shard{file: f.ReaderAt, at: l.headSize(), size: l.Length(), sums: f.sums[len(data)*row:]}
+			s := &r.shards[len(data)+f.Number-1]
+			s.at, s.size = l.headSize(), l.Length()
+			s.copies = append(s.copies, shardCopy{file: f.ReaderAt, sums: f.sums[len(data)*row:]})
 		}
 	}
-	for i := range r.shards {
-		r.shards[i].intact = make([]bool, l.blocks())
-	}
+	r.forget()
 	return r, nil
+}
+
+// forget makes all blocks unknown.
+func (r *Recovery) forget() {
+	for i := range r.shards {
+		for j := range r.shards[i].copies {
+			r.shards[i].copies[j].intact = make([]bool, r.l.blocks())
+		}
+	}
+}
+
+// intact reports whether a copy of the shard has a block.
+func (s *shard) intact(block int) bool { return s.copyWith(block) != nil }
+
+// copyWith returns a copy of the shard that has a block, or nil.
+func (s *shard) copyWith(block int) *shardCopy {
+	for i := range s.copies {
+		if s.copies[i].intact[block] {
+			return &s.copies[i]
+		}
+	}
+	return nil
 }
 
 // Examine reads all shards and compares each block with its checksum. What cannot be read counts as
 // damaged. progress, if not nil, is called with the number of bytes read since the last call.
 func (r *Recovery) Examine(ctx context.Context, progress func(n int64)) error {
-	for i := range r.shards {
-		r.shards[i].intact = make([]bool, r.l.blocks())
-	}
+	r.forget()
 	buffers := make(chan []byte, runtime.GOMAXPROCS(0))
 	for range cap(buffers) {
 		buffers <- make([]byte, minBlock)
@@ -91,12 +123,15 @@ func (r *Recovery) Examine(ctx context.Context, progress func(n int64)) error {
 		var g errgroup.Group
 		g.SetLimit(cap(buffers))
 		for i := range r.shards {
-			g.Go(func() error {
-				buf := <-buffers
-				defer func() { buffers <- buf }()
-				r.shards[i].intact[b] = r.isIntact(ctx, i, b, buf)
-				return nil
-			})
+			for j := range r.shards[i].copies {
+				g.Go(func() error {
+					buf := <-buffers
+					defer func() { buffers <- buf }()
+					s := &r.shards[i]
+					s.copies[j].intact[b] = r.isIntact(ctx, s, &s.copies[j], b, buf)
+					return nil
+				})
+			}
 		}
 		_ = g.Wait() // never an error
 		if ctx.Err() != nil {
@@ -113,8 +148,10 @@ func (r *Recovery) Examine(ctx context.Context, progress func(n int64)) error {
 func (r *Recovery) present(block int) (n int64) {
 	at, size := r.l.blockAt(block)
 	for _, s := range r.shards {
-		if s.file != nil {
-			n += max(0, min(size, s.size-at))
+		for _, c := range s.copies {
+			if c.file != nil {
+				n += max(0, min(size, s.size-at))
+			}
 		}
 	}
 	return n
@@ -122,30 +159,29 @@ func (r *Recovery) present(block int) (n int64) {
 
 // isIntact compares a block with its checksum. A block after the end of a missing shard is intact: it has
 // zeros only.
-func (r *Recovery) isIntact(ctx context.Context, i, block int, buf []byte) bool {
-	s := &r.shards[i]
+func (r *Recovery) isIntact(ctx context.Context, s *shard, c *shardCopy, block int, buf []byte) bool {
 	at, size := r.l.blockAt(block)
-	if s.sums == nil || s.file == nil && at < s.size {
+	if c.file == nil && at < s.size {
 		return false
 	}
 	h := sha256.New()
 	for end := at + size; at < end; {
 		p := buf[:min(int64(len(buf)), end-at)]
-		if ctx.Err() != nil || s.read(p, at) != nil {
+		if ctx.Err() != nil || s.read(c, p, at) != nil {
 			return false
 		}
 		h.Write(p) // never returns an error
 		at += int64(len(p))
 	}
-	return bytes.Equal(h.Sum(nil), s.sums[block*sumSize:(block+1)*sumSize])
+	return bytes.Equal(h.Sum(nil), c.sums[block*sumSize:(block+1)*sumSize])
 }
 
-// read fills p with bytes of the shard.
-func (s *shard) read(p []byte, at int64) error {
+// read fills p with bytes of a copy of the shard.
+func (s *shard) read(c *shardCopy, p []byte, at int64) error {
 	if s.at == 0 {
-		return readShard(s.file, s.size, p, at)
+		return readShard(c.file, s.size, p, at)
 	}
-	return readShard(s.file, s.at+s.size, p, s.at+at)
+	return readShard(c.file, s.at+s.size, p, s.at+at)
 }
 
 // Blocks returns how many blocks a shard has.
@@ -155,14 +191,19 @@ func (r *Recovery) Blocks() int { return r.l.blocks() }
 func (r *Recovery) Parities() int { return r.head.Parities }
 
 // Damaged returns how many blocks of a data shard, counted from 0, are damaged, or of a parity file, which
-// are counted after the data shards. Examine must have been called.
-func (r *Recovery) Damaged(shard int) (n int) {
-	for _, intact := range r.shards[shard].intact {
-		if !intact {
-			n++
+// are counted after the data shards: in its best copy. Examine must have been called.
+func (r *Recovery) Damaged(shard int) int {
+	damaged := r.l.blocks()
+	for _, c := range r.shards[shard].copies {
+		n := 0
+		for _, intact := range c.intact {
+			if !intact {
+				n++
+			}
 		}
+		damaged = min(damaged, n)
 	}
-	return n
+	return damaged
 }
 
 // Lost returns how many blocks cannot be rebuilt, and how many more shards would have to be intact at
@@ -171,7 +212,7 @@ func (r *Recovery) Lost() (blocks, shards int) {
 	for b := range r.l.blocks() {
 		damaged := 0
 		for i := range r.shards {
-			if !r.shards[i].intact[b] {
+			if !r.shards[i].intact(b) {
 				damaged++
 			}
 		}
@@ -184,7 +225,7 @@ func (r *Recovery) Lost() (blocks, shards int) {
 
 // needed reports whether a data shard is damaged at a block.
 func (r *Recovery) needed(block int) bool {
-	return slices.ContainsFunc(r.shards[:len(r.l.Sizes)], func(s shard) bool { return !s.intact[block] })
+	return slices.ContainsFunc(r.shards[:len(r.l.Sizes)], func(s shard) bool { return !s.intact(block) })
 }
 
 // Rebuild writes data shards, by their number from 0 on. It copies intact blocks and computes the others. It
@@ -227,7 +268,7 @@ func (r *Recovery) stripe(code reedsolomon.Encoder, to map[int]io.WriterAt, bloc
 	missing := make([]bool, len(r.shards))
 	compute := false
 	for i := range to {
-		if !r.shards[i].intact[block] {
+		if !r.shards[i].intact(block) {
 			missing[i], compute = true, true
 		}
 	}
@@ -235,11 +276,12 @@ func (r *Recovery) stripe(code reedsolomon.Encoder, to map[int]io.WriterAt, bloc
 	for i := range r.shards {
 		stripe[i] = buffers[i][:0]
 		_, copied := to[i]
-		if !r.shards[i].intact[block] || !copied && (!compute || have >= len(r.l.Sizes)) {
+		c := r.shards[i].copyWith(block)
+		if c == nil || !copied && (!compute || have >= len(r.l.Sizes)) {
 			continue
 		}
 		stripe[i] = buffers[i][:size]
-		if err := r.shards[i].read(stripe[i], at); err != nil {
+		if err := r.shards[i].read(c, stripe[i], at); err != nil {
 			return 0, fmt.Errorf("reading what was intact before: %w", err)
 		}
 		have++

@@ -121,7 +121,7 @@ func TestWholeImages(t *testing.T) {
 	// The next archive alone has no complete image, and nothing more can be known.
 	w.must(catalog(w.month(4)), "next", Since{})
 	_, err := FindServable(t.Context(), w.open("next"))
-	refused(t, err, advice.Failure, "name the folders of the archives that this one builds on, too")
+	refused(t, err, advice.Mismatch, "name the folders of the archives that this one builds on, too")
 	if got := images("next", "disk"); got.Count != 4 {
 		t.Errorf("%+v", got)
 	}

@@ -214,6 +214,10 @@ func TestFolder(t *testing.T) {
 				fail.On(w.t, os.Remove(w.path(name)))
 			}
 		}, 3, 2, ""},
+		"the set manifest of the newest is damaged, and no history": {func(w *fixture) {
+			w.forget()
+			fail.On(w.t, os.Truncate(w.path("disk/gantry-000002.json"), 100))
+		}, 3, 0, ""},
 		"the folder was emptied": {func(w *fixture) {
 			fail.On(w.t, os.RemoveAll(w.path("disk")))
 		}, 3, 2, ""},

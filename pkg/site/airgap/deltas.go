@@ -117,7 +117,7 @@ func (n *Export) beginDeltas(e *archiveJob) (*DeltaResult, *state.ArchiveReader,
 	case !archive.ReadsDeltas(reads):
 		d.Refused = "the newest receipt of the site is from a Gantry that does not read deltas"
 	case d.Compact && !archive.ReadsCompact(reads):
-		d.Refused = "the newest receipt of the site is from a Gantry that does not read compact archives; update it, or leave out Options.Compact"
+		d.Refused = "the newest receipt of the site is from a Gantry that does not read compact archives, but archives with deltas alone: update it, or write one of these"
 	}
 	return d, reads, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -112,8 +113,9 @@ func (l *history) inspectFolder() error {
 		return err
 	}
 	info := have.Selected()
-	if info.Recovered == archive.RecoveredHeaders {
-		return have.Close() // which set it is, is not known for certain
+	_, statErr := os.Lstat(filepath.Join(l.dir, info.Manifest))
+	if info.Recovered == archive.RecoveredHeaders || info.Recovered != "" && statErr == nil {
+		return have.Close() // which set it is, is not known for certain, or its set manifest is damaged
 	}
 	l.identify(&info)
 	l.intact = !slices.ContainsFunc(info.Volumes, func(v archive.VolumeInfo) bool { return v.Problem != "" })

@@ -135,6 +135,8 @@ func TestGaps(t *testing.T) {
 			"sequence 4 builds on 2, which this workspace imported, but the mirror has lost it", "bring gantry-000002 too, and the archives that it builds on", "with Options.Full"}},
 		"two are missing above an imported one": {[]int{1}, nil, false, []string{"disk4"}, []string{
 			"sequence 4 builds on 3, which this workspace has not imported: ", "bring gantry-000003 too, and the archives that it builds on, and name their folders", "with Options.Since 1"}},
+		"a volume is missing": {nil, func(f *importSite) { fail.On(f.t, os.Remove(f.path("disk1/gantry-000001.0001.tar"))) }, false, []string{"disk2", "disk1"}, []string{
+			"sequence 2 omits content of earlier archives: ", "gantry-000001.0001.tar (sequence 1, volume 1 of 1) is in none of ", "copy these volumes again, or name the folders that have them with Options.From"}},
 		"another receipt": {[]int{1}, func(f *importSite) {
 			f.saveReceipt(&state.Receipt{Name: "ops", Sets: []state.SetRef{{Sequence: 1, Set: f.month(1).Manifests[0].Digest}}})
 			f.registry.lose("")

@@ -2,6 +2,7 @@ package airgap
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -126,6 +127,10 @@ func (c *Import) missingError(missing []ocispec.Descriptor) error {
 		where = "at the destination, which is not a mirror"
 	}
 	newest := c.Archive.Selected().Sequence
+	if damage := c.unusableVolumes(missing); damage != nil && len(needed) == 0 {
+		return advice.New(advice.Mismatch, cmp.Or(damage.Rebuild, "copy these volumes again, or name the folders that have them with Options.From"),
+			"sequence %d omits content of earlier archives: %w", newest, damage)
+	}
 	if len(needed) == 0 {
 		return advice.New(advice.Mismatch, "write the archive again with Options.Full", "sequence %d omits content that none of the archives that it builds on has: %s neither in %s nor %s",
 			newest, missingText(missing), strings.Join(c.from, ", "), where)
@@ -133,6 +138,29 @@ func (c *Import) missingError(missing []ocispec.Descriptor) error {
 	return advice.New(advice.Mismatch, bringHint(needed, imported, len(c.from))+", or write the archive again with "+since,
 		"sequence %d builds on %s, %s: %s neither in %s nor %s",
 		newest, sequences(needed), c.past(needed, never), missingText(missing), strings.Join(c.from, ", "), where)
+}
+
+// unusableVolumes returns the volumes that have the missing content and are themselves missing or damaged, or nil.
+func (c *Import) unusableVolumes(missing []ocispec.Descriptor) *archive.DamageError {
+	var all *archive.DamageError
+	for _, desc := range missing {
+		damage, ok := errors.AsType[*archive.DamageError](c.Archive.CheckContent(desc))
+		if !ok {
+			continue
+		}
+		if all == nil {
+			all = &archive.DamageError{Dir: damage.Dir}
+		}
+		for _, d := range damage.Damage {
+			if !slices.ContainsFunc(all.Damage, func(have archive.Damage) bool { return have.File == d.File }) {
+				all.Damage = append(all.Damage, d)
+			}
+		}
+	}
+	if all != nil {
+		all.Rebuild = c.Archive.RebuildHint(all.Damage)
+	}
+	return all
 }
 
 // past tells what happened to the archives that are needed if some of them were never imported.

@@ -88,7 +88,7 @@ func FindServable(ctx context.Context, have *archive.Archive) (*ServableImages, 
 		}
 	}
 	if w.Count == 0 && w.Cause != nil {
-		return nil, advice.Wrap(advice.Failure, w.Cause, "name the folders of the archives that this one builds on, too")
+		return nil, advice.Wrap(advice.Mismatch, w.Cause, "name the folders of the archives that this one builds on, too")
 	}
 	w.Incomplete, w.Missing = slices.Compact(w.Incomplete), slices.Compact(w.Missing)
 	return w, nil
