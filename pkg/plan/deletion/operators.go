@@ -8,6 +8,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
 // operators adds the catalogs and bundles that are selected.
@@ -39,7 +40,18 @@ func (s *Selector) operators(p *plan.Plan, c *Choice) {
 // whatever its target is.
 func isCatalog(c *plan.Catalog, op *imageset.Operator) bool {
 	target := strings.TrimSuffix(op.TargetCatalog+":"+op.TargetTag, ":")
-	return same(c.Source, op.Catalog) && (target == "" || target == c.Target)
+	return same(c.Source, op.Catalog) && (target == "" || target == c.Target) || isPinned(c, op)
+}
+
+// isPinned reports whether an entry names a digest, and a catalog of a plan by its tag in the mirror, as the pinned
+// configurations of oc mirror do. The catalog may be a later one under this tag.
+func isPinned(c *plan.Catalog, op *imageset.Operator) bool {
+	want, err := reference.Parse(op.Catalog)
+	if err != nil || want.Digest == "" || op.TargetTag != c.Tag || op.TargetCatalog != "" && op.TargetCatalog != c.Repository {
+		return false
+	}
+	source, err := reference.Parse(c.Source)
+	return err == nil && source.Name() == want.Name()
 }
 
 // bundlesOf returns the names of the bundles of a package, with how many channels have each.
