@@ -73,6 +73,7 @@ func TestOf(t *testing.T) {
 		"channel":             {"operators: [{catalog: quay.io/a/index:v1, packages: [{name: foo, channels: [{name: stable}]}]}]", "foo1:sig foo1:v1", "foo2 shared", ""},
 		"bundle":              {"operators: [{catalog: quay.io/a/index:v1, packages: [{name: foo, bundles: [{name: foo.v2}]}]}]", "foo2:v1", "", ""},
 		"pinned":              {"operators: [{catalog: 'quay.io/a/index@" + pinned + "', targetTag: v1, packages: [{name: foo}]}]", "foo1:sig foo1:v1 foo2:v1", "shared", ""},
+		"mirrored by digest":  {"operators: [{catalog: quay.io/a/index:v1, packages: [{name: bar}]}]", "", "", ""},
 		"pinned elsewhere":    {"operators: [{catalog: 'quay.io/a/index@" + pinned + "', targetTag: v1, targetCatalog: b/index}]", "", "", "the catalog"},
 		"pinned, other tag":   {"operators: [{catalog: 'quay.io/a/index@" + pinned + "', targetTag: v2}]", "", "", "the catalog"},
 		"pinned, other index": {"operators: [{catalog: 'quay.io/b/index@" + pinned + "', targetTag: v1}]", "", "", "the catalog"},
@@ -98,6 +99,9 @@ func TestOf(t *testing.T) {
 			fail.On(t, err)
 			s := deletion.New(d)
 			p := sample()
+			if name == "mirrored by digest" {
+				p.Catalogs[0].Source = "quay.io/a/index@" + pinned
+			}
 			got, err := s.Of(p)
 			fail.On(t, err)
 			selected, named := map[string]bool{}, map[string]bool{}

@@ -1,6 +1,7 @@
 package deletion
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -43,15 +44,15 @@ func isCatalog(c *plan.Catalog, op *imageset.Operator) bool {
 	return same(c.Source, op.Catalog) && (target == "" || target == c.Target) || isPinned(c, op)
 }
 
-// isPinned reports whether an entry names a digest, and a catalog of a plan by its tag in the mirror, as the pinned
-// configurations of oc mirror do. The catalog may be a later one under this tag.
+// isPinned reports whether an entry and a catalog of a plan have the same repository and the same tag in the mirror, and one
+// of them a digest, as in the pinned configurations of oc mirror. The digest may be of an earlier catalog under this tag.
 func isPinned(c *plan.Catalog, op *imageset.Operator) bool {
 	want, err := reference.Parse(op.Catalog)
-	if err != nil || want.Digest == "" || op.TargetTag != c.Tag || op.TargetCatalog != "" && op.TargetCatalog != c.Repository {
+	if err != nil || cmp.Or(op.TargetTag, want.Tag) != c.Tag || op.TargetCatalog != "" && op.TargetCatalog != c.Repository {
 		return false
 	}
 	source, err := reference.Parse(c.Source)
-	return err == nil && source.Name() == want.Name()
+	return err == nil && source.Name() == want.Name() && (source.Digest != "" || want.Digest != "")
 }
 
 // bundlesOf returns the names of the bundles of a package, with how many channels have each.
