@@ -9,6 +9,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
 // A Rest is what a plan has and a configuration does not select.
@@ -174,7 +175,11 @@ func (r *remainder) removeBundles(at *plan.Catalog, p *plan.Package, want *image
 
 func (r *remainder) images() {
 	matches := func(source string, img *imageset.Image) bool {
-		return same(source, img.Name) || img.Tags != nil && strings.HasPrefix(source, img.Name+":")
+		if img.Tags == nil {
+			return same(source, img.Name)
+		}
+		of, err := reference.Parse(source)
+		return err == nil && same(of.Name(), img.Name)
 	}
 	found := make([]bool, len(r.mirror.AdditionalImages))
 	for i := range r.plan.Images {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -41,6 +42,7 @@ func TestRestOf(t *testing.T) {
 		"tags of repository": {strings.Replace(all, "extra:v1}", "extra, tags: {newest: 2}}", 1) + ", " + without, "", ""},
 		"other channel":      {strings.Replace(all, "stable-4.19", "stable-4.20", 1) + ", " + without, "4.19.1 4.19.2", "the channel stable-4.20"},
 		"other payload":      {"platform: {graph: true, release: 'quay.io/a/release:4.19.3'}, " + without, "4.19.1 4.19.2 extra web", "the release quay.io/a/release:4.19.3"},
+		"chart, password":    {strings.Replace(all, "'https://charts", "'https://ann:secret@charts", 1) + ", " + without, "", ""},
 		"other chart":        {strings.Replace(all, "'https://charts.example.com'", "'https://charts.example.com', charts: [{name: app}]", 1) + ", " + without, "web", "the chart app of https://charts.example.com"},
 		"local chart":        {"platform: {graph: true, channels: [{name: stable-4.19}]}, additionalImages: [{name: quay.io/a/extra:v1}], helm: {local: [{name: x, path: /x.tgz}]}, " + without, "web", ""},
 	} {
@@ -59,6 +61,9 @@ func TestRestOf(t *testing.T) {
 				if p.Releases[i].Digest == digest.FromString("4.19.2") {
 					p.Releases[i].Reasons[1].Reason = "path"
 				}
+			}
+			if name == "chart, password" {
+				p.Charts[0].Origin = redact.Address("https://ann:secret@charts.example.com")
 			}
 			rest := deletion.RestOf(c, p)
 			got := map[string]bool{}
