@@ -67,7 +67,7 @@ func (r *openedRun) admit(ctx context.Context, p *plannedRun) (*admittedRun, err
 
 // admitArchive makes sure that the content that the archive omits is at the site, and applies the signature policy.
 func (r *openedRun) admitArchive(ctx context.Context, a *admittedRun) (err error) {
-	if a.imported, err = checkImport(ctx, r.session, r.o, r.to, r.have, a.plan); err != nil {
+	if a.imported, err = r.checkImport(ctx, a.plan); err != nil {
 		return err
 	}
 	r.have = a.imported.Archive // another one, if more folders were named

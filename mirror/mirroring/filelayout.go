@@ -47,8 +47,9 @@ func useLayout(s *workspace.Session, o *Options) error {
 }
 
 // saveMapping writes what a dry run would copy as oc mirror does: a line SOURCE=DESTINATION for every
-// image, in mapping.txt, and in missing.txt for those that are not at the destination. It does so only
-// in the layout of oc mirror.
+// image, in mapping.txt, and in missing.txt for those that are not at the destination. Signatures and other
+// referrers are no images there, and there is no missing.txt if nothing is missing. It does so only in the layout
+// of oc mirror.
 func saveMapping(s *workspace.Session, t site.Destination, destination string, p *plan.Plan, missing *mirror.ToCopy) error {
 	if s.UsesLayout() != state.OCMirrorLayout {
 		return nil
@@ -56,6 +57,9 @@ func saveMapping(s *workspace.Session, t site.Destination, destination string, p
 	var mapping, absent strings.Builder
 	for i := range p.Images {
 		img := &p.Images[i]
+		if img.Kind.Belongs() {
+			continue
+		}
 		tag := "@" + img.Digest.String()
 		if len(img.Tags) > 0 {
 			tag = ":" + img.Tags[0]
@@ -73,6 +77,9 @@ func saveMapping(s *workspace.Session, t site.Destination, destination string, p
 	path, err := s.SaveFile("dry-run/mapping.txt", []byte(mapping.String()))
 	if err == nil {
 		s.Env.Noticef("all images: %s", path)
+		if absent.Len() == 0 {
+			return s.RemoveFile("dry-run/missing.txt")
+		}
 		path, err = s.SaveFile("dry-run/missing.txt", []byte(absent.String()))
 	}
 	if err != nil {

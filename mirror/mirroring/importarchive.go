@@ -11,7 +11,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state"
@@ -58,15 +57,19 @@ func (o *ImportOptions) askFolder(missing string) (string, error) {
 // checkImport makes sure, before anything is copied, that the content that the archive omits is at
 // the mirror or in the other archives that it builds on. It asks for the folders of other archives.
 // The Archive of the result includes them.
-func checkImport(ctx context.Context, s *workspace.Session, o *Options, t site.Destination, have *archive.Archive, p *plan.Plan) (*airgap.Import, error) {
+func (r *openedRun) checkImport(ctx context.Context, p *plan.Plan) (*airgap.Import, error) {
+	s, o, have := r.session, r.o, r.have
 	var site *airgap.Site
-	if r := t.Registry(); r != nil {
-		site = &r.Site
+	if to := r.to.Registry(); to != nil {
+		site = &to.Site
 	}
 	opts := airgap.ImportOptions{
 		From: o.From, AllowOlder: o.AllowOlder,
 		Info: func(text string) { s.Env.Noticef("%s", text) },
 		Warn: func(text string) { s.Env.Warnf("%s", text) },
+	}
+	if r.part {
+		opts.Part = r.hasMade
 	}
 	if o.AskFolder != nil {
 		opts.AskFolder = func(problem error, sequence int) (*archive.Archive, []string, error) {

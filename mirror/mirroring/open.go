@@ -59,6 +59,7 @@ type openedRun struct {
 	session  *workspace.Session
 	to       site.Destination
 	have     *archive.Archive // that is read; nil without Options.From
+	part     bool             // of the archive is mirrored
 	recorded *recordedRun
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
 
 	"github.com/opencontainers/go-digest"
 
@@ -98,15 +97,15 @@ func (r *openedRun) makePlan(ctx context.Context) (*plan.Plan, error) {
 	}, r.accepting, r.gates, r.selected, !o.DryRun || !o.Any())
 }
 
-// archivedPlan reads the plan of the archive. If a policy is applied to it, the plan has the signatures even with
-// RemoveSignatures: they are verified first.
+// archivedPlan reads the plan of the archive, and reduces it to what the configuration selects, if there is one. If a policy
+// is applied to it, the plan has the signatures even with RemoveSignatures: they are verified first.
 func (r *openedRun) archivedPlan(ctx context.Context) (*plan.Plan, error) {
-	if r.o.Config != "" {
-		r.session.Env.Noticef("the plan in %s is mirrored; %s was only checked", strings.Join(r.o.From, ", "), r.o.Config)
-	}
 	p, err := airgap.ReadPlan(ctx, r.have)
 	if errors.Is(err, os.ErrNotExist) && r.to.Registry() != nil {
 		p, err = airgap.ImportedPlan(r.session.Workspace, r.to.Registry().Key(), r.have, err)
+	}
+	if err == nil {
+		p, err = r.selectedPart(ctx, p)
 	}
 	if err == nil {
 		err = planning.VerifyReleases(r.session, p, r.o.ReleaseTrust)

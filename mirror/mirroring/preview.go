@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan/admission"
 	"github.com/gantry-mirror/gantry/plan/cluster"
 )
@@ -13,7 +14,7 @@ func (r *openedRun) preview(ctx context.Context, a *admittedRun) (*Result, error
 	result := a.result
 	var err error
 	if a.expected != nil {
-		if result.Resources, err = cluster.PreviewResources(r.session, r.to.Registry(), a.expected); err != nil {
+		if result.Resources, err = r.previewResources(ctx, a.expected); err != nil {
 			return nil, err
 		}
 	}
@@ -30,6 +31,24 @@ func (r *openedRun) preview(ctx context.Context, a *admittedRun) (*Result, error
 		return result, admission.NewPlannedError(requested, r.o.OnError)
 	}
 	return result, nil
+}
+
+// previewResources returns the cluster resources after the copy. In the layout of oc mirror it also writes them, as that
+// tool does, unless the workspace has those of a mirror that was filled: they name catalogs by digest, and the new ones
+// are not in the mirror yet.
+func (r *openedRun) previewResources(ctx context.Context, expected *cluster.Manifests) (*cluster.ResourceFiles, error) {
+	to := r.to.Registry()
+	if r.session.UsesLayout() != state.OCMirrorLayout {
+		return cluster.PreviewResources(r.session, to, expected)
+	}
+	mirrored, err := r.session.RecordNames(to.Key())
+	switch {
+	case err != nil:
+		return nil, err
+	case len(mirrored) > 0:
+		return cluster.PreviewResources(r.session, to, expected)
+	}
+	return cluster.WriteResources(ctx, r.session, to, expected, false)
 }
 
 // resourcesOnly is the end of a run with ResourcesOnly: it writes the cluster resources for a plan, as if it had been

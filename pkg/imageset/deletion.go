@@ -134,6 +134,7 @@ func deletedObject() object[Mirror] {
 	for i := range o.fields {
 		o.fields[i].shape.Description = descriptions[o.fields[i].name]
 	}
+	o.former = append(o.former, ignored[Mirror]("samples", "images of samples are not deleted"))
 	o.check = checkDeleted
 	return o
 }

@@ -23,6 +23,7 @@ func TestParseDeletion(t *testing.T) {
 		deletionHeader + "delete: {operators: [{catalog: quay.io/a/b:c, dependencies: true}]}":                        "dependencies: has no meaning for deletions",
 		deletionHeader + "delete: {operators: [{catalog: quay.io/a/b:c, installed: [{package: a, version: 1.0.0}]}]}": "installed: has no meaning for deletions",
 		deletionHeader + "delete: {additionalImages: [{name: quay.io/a/b, tags: {regex: a}}]}":                        "tags: has no meaning for deletions",
+		deletionHeader + "delete: {operators: [{catalog: quay.io/a/b:c}], samples: [{name: a}]}":                      "",
 		deletionHeader + "delete: {files: [{url: https://a.example.com}]}":                                            `unknown field "files"`,
 		deletionHeader + "delete: {}":             "there is nothing to delete",
 		deletionHeader + "delete:":                "there is nothing to delete",

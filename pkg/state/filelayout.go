@@ -63,3 +63,12 @@ func (w *Workspace) SaveFile(name string, text []byte) (string, error) {
 	}
 	return filepath.Join(w.dir, name), w.disk.WriteFile(name, text)
 }
+
+// RemoveFile removes a file of SaveFile, if it exists.
+func (w *Workspace) RemoveFile(name string) error {
+	err := w.disk.Root.Remove(w.filePrefix() + name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -110,7 +110,7 @@ func (r *catalogReduction) dropBundles(drop map[string]map[string]bool, c *delet
 		return nil
 	}
 	if r.err != nil {
-		return advice.Wrap(advice.Failure, fmt.Errorf("its content cannot be read: %w", r.err), "mirror the catalog again with gantry mirror, and delete then")
+		return advice.Wrap(advice.Failure, fmt.Errorf("its content cannot be read: %w", r.err), "mirror the catalog again with gantry mirror first")
 	}
 	for pkg, bundles := range drop {
 		now := r.full.Package(pkg)

@@ -18,7 +18,7 @@ const index = "quay.io/a/index:v1"
 // sample is a plan with two packages, two releases, a chart, an additional image and graph data.
 func sample() *plan.Plan {
 	p := &plan.Plan{
-		Catalogs: []plan.Catalog{{Source: index, Packages: []plan.Package{
+		Catalogs: []plan.Catalog{{Source: index, Repository: "a/index", Tag: "v1", Packages: []plan.Package{
 			{Name: "foo", Channels: []plan.Channel{
 				{Name: "stable", Bundles: []plan.Bundle{{Name: "foo.v1", Version: "1.0.0"}, {Name: "foo.v2", Version: "2.0.0"}}},
 				{Name: "fast", Bundles: []plan.Bundle{{Name: "foo.v2", Version: "2.0.0"}}},
@@ -64,6 +64,7 @@ func sample() *plan.Plan {
 
 func TestOf(t *testing.T) {
 	t.Parallel()
+	pinned := string(digest.FromString("index"))
 	for name, tc := range map[string]struct{ text, images, named, unmatched string }{
 		"package":             {"operators: [{catalog: quay.io/a/index:v1, packages: [{name: foo}]}]", "foo1:sig foo1:v1 foo2:v1", "shared", ""},
 		"every package":       {"operators: [{catalog: quay.io/a/index:v1, packages: [{name: foo}, {name: bar}]}]", "bar1:v1 foo1:sig foo1:v1 foo2:v1 index:v1 shared:sig shared:v1", "", ""},
@@ -71,6 +72,11 @@ func TestOf(t *testing.T) {
 		"range":               {"operators: [{catalog: quay.io/a/index:v1, packages: [{name: foo, minVersion: 2.0.0}]}]", "foo2:v1", "", ""},
 		"channel":             {"operators: [{catalog: quay.io/a/index:v1, packages: [{name: foo, channels: [{name: stable}]}]}]", "foo1:sig foo1:v1", "foo2 shared", ""},
 		"bundle":              {"operators: [{catalog: quay.io/a/index:v1, packages: [{name: foo, bundles: [{name: foo.v2}]}]}]", "foo2:v1", "", ""},
+		"pinned":              {"operators: [{catalog: 'quay.io/a/index@" + pinned + "', targetTag: v1, packages: [{name: foo}]}]", "foo1:sig foo1:v1 foo2:v1", "shared", ""},
+		"mirrored by digest":  {"operators: [{catalog: quay.io/a/index:v1, packages: [{name: bar}]}]", "", "", ""},
+		"pinned elsewhere":    {"operators: [{catalog: 'quay.io/a/index@" + pinned + "', targetTag: v1, targetCatalog: b/index}]", "", "", "the catalog"},
+		"pinned, other tag":   {"operators: [{catalog: 'quay.io/a/index@" + pinned + "', targetTag: v2}]", "", "", "the catalog"},
+		"pinned, other index": {"operators: [{catalog: 'quay.io/b/index@" + pinned + "', targetTag: v1}]", "", "", "the catalog"},
 		"other target":        {"operators: [{catalog: quay.io/a/index:v1, targetTag: v2}]", "", "", "the catalog"},
 		"no versions":         {"operators: [{catalog: quay.io/a/index:v1, packages: [{name: foo, minVersion: 3.0.0}]}]", "", "", "what is selected of the package foo"},
 		"images":              {"additionalImages: [{name: quay.io/a/extra:v1}, {name: quay.io/a/extra:v2}]", "extra:v1", "", "quay.io/a/extra:v2"},
@@ -93,6 +99,9 @@ func TestOf(t *testing.T) {
 			fail.On(t, err)
 			s := deletion.New(d)
 			p := sample()
+			if name == "mirrored by digest" {
+				p.Catalogs[0].Source = "quay.io/a/index@" + pinned
+			}
 			got, err := s.Of(p)
 			fail.On(t, err)
 			selected, named := map[string]bool{}, map[string]bool{}

@@ -1,6 +1,7 @@
 package deletion
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
 // operators adds the catalogs and bundles that are selected.
@@ -39,7 +41,18 @@ func (s *Selector) operators(p *plan.Plan, c *Choice) {
 // whatever its target is.
 func isCatalog(c *plan.Catalog, op *imageset.Operator) bool {
 	target := strings.TrimSuffix(op.TargetCatalog+":"+op.TargetTag, ":")
-	return same(c.Source, op.Catalog) && (target == "" || target == c.Target)
+	return same(c.Source, op.Catalog) && (target == "" || target == c.Target) || isPinned(c, op)
+}
+
+// isPinned reports whether an entry and a catalog of a plan have the same repository and the same tag in the mirror, and one
+// of them a digest, as in the pinned configurations of oc mirror. The digest may be of an earlier catalog under this tag.
+func isPinned(c *plan.Catalog, op *imageset.Operator) bool {
+	want, err := reference.Parse(op.Catalog)
+	if err != nil || cmp.Or(op.TargetTag, want.Tag) != c.Tag || op.TargetCatalog != "" && op.TargetCatalog != c.Repository {
+		return false
+	}
+	source, err := reference.Parse(c.Source)
+	return err == nil && source.Name() == want.Name() && (source.Digest != "" || want.Digest != "")
 }
 
 // bundlesOf returns the names of the bundles of a package, with how many channels have each.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -87,13 +88,14 @@ func (s *Selector) charts(p *plan.Plan) map[string]bool {
 	}
 	for i := range helm.Repositories {
 		repo := &helm.Repositories[i]
-		from := func(c *plan.Chart) bool { return strings.TrimRight(c.Origin, "/") == strings.TrimRight(repo.URL, "/") }
+		origin := strings.TrimRight(redact.Address(repo.URL), "/") // as in plans
+		from := func(c *plan.Chart) bool { return strings.TrimRight(c.Origin, "/") == origin }
 		if len(repo.Charts) == 0 {
-			choose("charts of "+repo.URL, repo.Pos, from)
+			choose("charts of "+origin, repo.Pos, from)
 		}
 		for j := range repo.Charts {
 			want := &repo.Charts[j]
-			choose("the chart "+want.Name+" of "+repo.URL, want.Pos, func(c *plan.Chart) bool {
+			choose("the chart "+want.Name+" of "+origin, want.Pos, func(c *plan.Chart) bool {
 				return from(c) && c.Name == want.Name && isVersion(c.Version, want.Version) && isVersion(c.Version, want.Versions)
 			})
 		}

@@ -21,6 +21,8 @@ import (
 type Import struct {
 	// Archive is the archive that was opened, or the same with more folders.
 	Archive *archive.Archive
+	// made is ImportOptions.Part.
+	made func(d digest.Digest) bool
 
 	ws      *state.Workspace
 	site    *Site // nil if the destination is not a registry
@@ -41,6 +43,9 @@ type ImportOptions struct {
 	AskFolder func(problem error, sequence int) (have *archive.Archive, from []string, err error)
 	// AllowOlder imports an archive although the mirror has a newer one with another plan.
 	AllowOlder bool
+	// Part is set if the plan is a part of the archive's: the receipt does not list the archive then. It reports
+	// whether content was made on this machine, such as catalogs without what is left out.
+	Part func(d digest.Digest) bool
 	// Info and Warn receive notes and warnings, one line each. Nil discards them.
 	Info, Warn func(text string)
 }
@@ -50,7 +55,7 @@ type ImportOptions struct {
 // Content that is nowhere is an error of kind advice.Mismatch that names the archives that are
 // needed too. The archive of the Import may be another than have, which is closed then.
 func CheckImport(ctx context.Context, ws *state.Workspace, have *archive.Archive, p *plan.Plan, site *Site, opts ImportOptions) (*Import, error) {
-	c := &Import{Archive: have, ws: ws, site: site, from: opts.From}
+	c := &Import{Archive: have, ws: ws, site: site, from: opts.From, made: opts.Part}
 	err := c.run(ctx, p, opts)
 	if err == nil {
 		if c.receipt != nil {
@@ -73,7 +78,7 @@ func (c *Import) run(ctx context.Context, p *plan.Plan, opts ImportOptions) erro
 		if err := c.refuseOlder(opts.AllowOlder); err != nil {
 			return err
 		}
-		c.site.setOmitted(c.Archive, p)
+		c.site.SetOmitted(c.Archive, p)
 		call(opts.Warn, c.olderWarning())
 	}
 	for {
@@ -142,7 +147,7 @@ func (c *Import) askFolder(problem error, p *plan.Plan, more func(error, int) (*
 		return advice.New(advice.Mismatch, "", "sequence %d in %s was %s and is %s now: it changed while it was read", opened.Sequence, strings.Join(from, ", "), opened.Set, now.Set)
 	}
 	if c.site != nil {
-		c.site.setOmitted(have, p)
+		c.site.SetOmitted(have, p)
 	}
 	return nil
 }
@@ -192,9 +197,9 @@ func NewerImport(ws *state.Workspace, mirror string, set archive.SetInfo) (int, 
 	return 0, nil
 }
 
-// has reports whether content can be read from the archive.
+// has reports whether content can be read from the archive, or was made on this machine.
 func (c *Import) has(desc ocispec.Descriptor) bool {
-	return c.Archive.CheckContent(desc) == nil && !c.lacksBases(desc)
+	return c.Archive.CheckContent(desc) == nil && !c.lacksBases(desc) || c.made != nil && c.made(desc.Digest)
 }
 
 // hasAll reports whether the archives in the folders have all content of the plan.

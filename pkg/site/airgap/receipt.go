@@ -67,7 +67,7 @@ func (c *Import) WriteReceipt(ctx context.Context, p *plan.Plan, report *mirror.
 	if r.Repositories, err = mirror.Inventory(p, report); err != nil {
 		return "", err
 	}
-	if isComplete(report) {
+	if c.made == nil && isComplete(report) {
 		r.AddSet(newest.SetRef)
 		r.Plan = c.Archive.PlanDigest()
 		if err := c.keepPlan(ctx); err != nil {

@@ -32,8 +32,8 @@ type Site struct {
 	MountFrom         func(ocispec.Descriptor) (repository string)
 }
 
-// setOmitted finds the repositories with the content that an archive leaves out.
-func (s *Site) setOmitted(have *archive.Archive, p *plan.Plan) {
+// SetOmitted finds the repositories with the content that an archive leaves out.
+func (s *Site) SetOmitted(have *archive.Archive, p *plan.Plan) {
 	s.OtherRepositories, s.MountFrom = nil, nil
 	seen := map[string]bool{}
 	for _, b := range p.Blobs {
