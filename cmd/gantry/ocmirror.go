@@ -19,7 +19,8 @@ import (
 func (a *app) commandLine(args []string) (*cobra.Command, []string, error) {
 	name, ok := ocmirror.Name(a.calledAs)
 	if !ok {
-		return a.command(named(args)), args, a.withoutVerb(args)
+		root := a.command(named(args))
+		return root, args, a.withoutVerb(root, args)
 	}
 	if ocmirror.IsCompletion(args) {
 		return ocmirror.Completion(name, complete(1, dockerScheme, fileScheme)), args, nil
@@ -50,7 +51,7 @@ func flagsOf(root *cobra.Command) func(string) *pflag.FlagSet {
 
 // withoutVerb returns an error with the command to type if a command line is one of oc mirror: it has
 // --v2, or a destination and no verb.
-func (a *app) withoutVerb(args []string) error {
+func (a *app) withoutVerb(root *cobra.Command, args []string) error {
 	isVersion := func(word string) bool { return word == "--v1" || word == "--v2" }
 	isVerb := func(word string) bool {
 		return slices.ContainsFunc(a.verbs(), func(v verb) bool { return v.name == word })
@@ -62,8 +63,10 @@ func (a *app) withoutVerb(args []string) error {
 	hasDestination := slices.ContainsFunc(rest, func(word string) bool {
 		return strings.HasPrefix(word, dockerScheme) || strings.HasPrefix(word, fileScheme)
 	})
-	if len(rest) == len(args) && !hasDestination {
-		return nil
+	if len(rest) == len(args) {
+		if c, _, err := root.Find(args); !hasDestination || err == nil && c != root {
+			return nil // the verb may follow flags
+		}
 	}
 	words := rest
 	if len(rest) == 0 || !isVerb(rest[0]) {
