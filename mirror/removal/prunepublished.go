@@ -14,7 +14,7 @@ import (
 
 // keepPublished finds the content of earlier revisions that the current one needs: catalogs that are still
 // published since the newer one was withheld, with everything they name, the releases before one that was
-// withheld, and images that are missing at their sources.
+// withheld, images that are missing at their sources, and bundles that clusters run.
 func (r *recordedRevisions) keepPublished(ctx context.Context, set *revisionsOfSet) (err error) {
 	if set.record, err = setrecord.ReadRecord(ctx, r.records, set.current()); err != nil {
 		return err
@@ -46,6 +46,10 @@ func (r *recordedRevisions) keepPublished(ctx context.Context, set *revisionsOfS
 	}
 	for _, m := range p.Missing {
 		need.Missing[m.Source] = true
+	}
+	if c := set.record.Clusters; c != nil && !set.forgotten && r.listed == nil {
+		need.Installed = c.Operators
+		need.FindInstalled(p) // what the current revision has stays anyway
 	}
 	if set.forgotten {
 		need.Missing, need.Releases = map[string]bool{}, false
