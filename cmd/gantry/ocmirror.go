@@ -56,17 +56,15 @@ func (a *app) withoutVerb(root *cobra.Command, args []string) error {
 	isVerb := func(word string) bool {
 		return slices.ContainsFunc(a.verbs(), func(v verb) bool { return v.name == word })
 	}
-	if len(args) == 0 || isVerb(args[0]) || instructions()[args[0]] != "" {
-		return nil
+	if c, _, err := root.Find(args); len(args) == 0 || err == nil && c != root || instructions()[args[0]] != "" {
+		return nil // the verb may follow flags
 	}
 	rest := slices.DeleteFunc(slices.Clone(args), isVersion)
 	hasDestination := slices.ContainsFunc(rest, func(word string) bool {
 		return strings.HasPrefix(word, dockerScheme) || strings.HasPrefix(word, fileScheme)
 	})
-	if len(rest) == len(args) {
-		if c, _, err := root.Find(args); !hasDestination || err == nil && c != root {
-			return nil // the verb may follow flags
-		}
+	if len(rest) == len(args) && !hasDestination {
+		return nil
 	}
 	words := rest
 	if len(rest) == 0 || !isVerb(rest[0]) {

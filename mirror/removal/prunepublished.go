@@ -23,7 +23,7 @@ func (r *recordedRevisions) keepPublished(ctx context.Context, set *revisionsOfS
 	if err != nil {
 		return err
 	}
-	need := site.Needed{Published: map[reference.Reference]bool{}, Missing: map[string]bool{}}
+	need := site.Needed{Published: map[reference.Reference]bool{}, Missing: map[string]bool{}, Installed: map[[2]string]bool{}}
 	for i := range p.Catalogs {
 		c := &p.Catalogs[i]
 		at := names[c.Repository].WithTag(c.Tag)
@@ -48,8 +48,13 @@ func (r *recordedRevisions) keepPublished(ctx context.Context, set *revisionsOfS
 		need.Missing[m.Source] = true
 	}
 	if c := set.record.Clusters; c != nil && !set.forgotten && r.listed == nil {
-		need.Installed = c.Operators
-		need.FindInstalled(p) // what the current revision has stays anyway
+		for _, o := range c.Operators {
+			need.Installed[[2]string{o.Package, o.Bundle}] = true
+		}
+		current := site.Needed{Installed: need.Installed} // what it has stays anyway
+		if _, err := current.Find(p, names); err != nil {
+			return err
+		}
 	}
 	if set.forgotten {
 		need.Missing, need.Releases = map[string]bool{}, false

@@ -14,7 +14,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
-	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/pkg/state/lease"
 )
 
@@ -102,7 +101,7 @@ func TestNeeded(t *testing.T) {
 	published := digest.FromString("catalog")
 	at := reference.Reference{Host: "mirror.example.com", Path: "site/index"}
 	p := &plan.Plan{
-		Catalogs: []plan.Catalog{{Source: "quay.io/index:v1", Repository: "index", Tag: "v1", Digest: published, Packages: []plan.Package{{Name: "kite", Channels: []plan.Channel{{Bundles: []plan.Bundle{{Name: "kite.v1", Version: "1.0.0"}}}}}}}},
+		Catalogs: []plan.Catalog{{Source: "quay.io/index:v1", Repository: "index", Tag: "v1", Digest: published}},
 		Releases: []plan.Release{{Version: "4.20.1"}},
 		Images: []plan.Image{
 			{Source: "quay.io/index:v1", Repository: "index", Tags: []string{"v1"}, Digest: published, Kind: plan.CatalogImage, Catalog: "quay.io/index:v1"},
@@ -124,8 +123,7 @@ func TestNeeded(t *testing.T) {
 		"a catalog": {site.Needed{Published: map[reference.Reference]bool{catalog: true}}, [4]bool{true, true, false, false}},
 		"releases":  {site.Needed{Releases: true}, [4]bool{false, false, true, false}},
 		"an image":  {site.Needed{Missing: map[string]bool{"quay.io/other": true}}, [4]bool{false, false, false, true}},
-		"a bundle":  {site.Needed{Installed: []state.ClusterOperator{{Package: "kite", Bundle: "kite.v1"}}}, [4]bool{false, true, false, false}},
-		"a version": {site.Needed{Installed: []state.ClusterOperator{{Package: "kite", Version: "1.0.0"}}}, [4]bool{false, true, false, false}},
+		"a bundle":  {site.Needed{Installed: map[[2]string]bool{{"kite", "kite.v1"}: true}}, [4]bool{false, true, false, false}},
 		"nothing":   {site.Needed{}, [4]bool{}},
 	} {
 		wanted, err := tc.needed.Find(p, map[string]reference.Reference{"index": at})

@@ -1,14 +1,12 @@
 package site
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
 // A Needed is what the current revision of an image set needs of earlier ones.
@@ -19,42 +17,12 @@ type Needed struct {
 	Missing map[string]bool
 	// Releases means that a release of the current revision is not published, so that those before it stay.
 	Releases bool
-	// Installed are operators that clusters run. Their bundles and what these name stay.
-	Installed []state.ClusterOperator
+	// Installed are bundles that clusters run, by package and name: they stay with the images that they name.
+	Installed map[[2]string]bool
 }
 
 // Empty reports whether nothing is needed.
-func (n *Needed) Empty() bool {
-	return len(n.Published)+len(n.Missing)+len(n.Installed) == 0 && !n.Releases
-}
-
-// FindInstalled returns the bundles of installed operators that a plan has, by package and name, and removes these
-// operators from n.
-func (n *Needed) FindInstalled(p *plan.Plan) map[[2]string]bool {
-	bundles := map[[2]string]bool{}
-	if len(n.Installed) == 0 {
-		return bundles
-	}
-	versions := map[[2]string]string{}
-	for i := range p.Catalogs {
-		for _, pkg := range p.Catalogs[i].Packages {
-			for _, ch := range pkg.Channels {
-				for _, b := range ch.Bundles {
-					versions[[2]string{pkg.Name, b.Name}] = b.Version
-				}
-			}
-		}
-	}
-	n.Installed = slices.DeleteFunc(slices.Clone(n.Installed), func(o state.ClusterOperator) (found bool) {
-		for key, version := range versions {
-			if key[0] == o.Package && (key[1] == o.Bundle || o.Bundle == "" && version == o.Version) {
-				bundles[key], found = true, true
-			}
-		}
-		return found
-	})
-	return bundles
-}
+func (n *Needed) Empty() bool { return len(n.Published)+len(n.Missing)+len(n.Installed) == 0 && !n.Releases }
 
 // Find returns which images of an earlier plan are needed, nil if none is, and removes from n what it found.
 func (n *Needed) Find(p *plan.Plan, names map[string]reference.Reference) (func(*plan.Image) bool, error) {
@@ -68,16 +36,21 @@ func (n *Needed) Find(p *plan.Plan, names map[string]reference.Reference) (func(
 			delete(n.Published, at)
 		}
 	}
-	bundles := n.FindInstalled(p)
 	releases := n.Releases && len(p.Releases) > 0
 	n.Releases = n.Releases && !releases
 	var images []plan.Image
 	var found []string
+	var installed [][2]string
 	for i := range p.Images {
 		img := &p.Images[i]
-		named := slices.ContainsFunc(img.Reasons, func(b plan.Reason) bool {
-			return catalogs[b.Catalog] || releases && b.Release != "" || bundles[[2]string{b.Package, b.Bundle}]
-		})
+		var named bool
+		for _, b := range img.Reasons {
+			bundle := [2]string{b.Package, b.Bundle}
+			if n.Installed[bundle] {
+				installed = append(installed, bundle)
+			}
+			named = named || catalogs[b.Catalog] || releases && b.Release != "" || n.Installed[bundle]
+		}
 		if n.Missing[img.Source] {
 			found = append(found, img.Source)
 		}
@@ -90,6 +63,9 @@ func (n *Needed) Find(p *plan.Plan, names map[string]reference.Reference) (func(
 	}
 	for _, source := range found {
 		delete(n.Missing, source)
+	}
+	for _, bundle := range installed {
+		delete(n.Installed, bundle)
 	}
 	images, err := p.WithAttached(images)
 	if err != nil {
