@@ -22,7 +22,9 @@ type Needed struct {
 }
 
 // Empty reports whether nothing is needed.
-func (n *Needed) Empty() bool { return len(n.Published)+len(n.Missing)+len(n.Installed) == 0 && !n.Releases }
+func (n *Needed) Empty() bool {
+	return len(n.Published)+len(n.Missing)+len(n.Installed) == 0 && !n.Releases
+}
 
 // Find returns which images of an earlier plan are needed, nil if none is, and removes from n what it found.
 func (n *Needed) Find(p *plan.Plan, names map[string]reference.Reference) (func(*plan.Image) bool, error) {
