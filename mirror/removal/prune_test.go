@@ -176,10 +176,13 @@ func TestPruneOverlap(t *testing.T) {
 }
 
 // TestPruneFailure checks that a run whose deletions fail in one repository does the others, and that the next one does
-// the rest.
+// the rest. A record that the registry lost is named.
 func TestPruneFailure(t *testing.T) {
 	t.Parallel()
 	s := prunable(t)
+	s.Mirror.Script(registrytest.Rule{Method: http.MethodGet, Path: "/gantry-image-sets/blobs/", Action: registrytest.Refuse(http.StatusNotFound, "BLOB_UNKNOWN")})
+	_, err := prunes(s)
+	mirrortest.Refused(t, err, advice.Failure, "reading the record imageset.t", "delete its tag")
 	s.Mirror.Script(registrytest.Rule{Method: http.MethodDelete, Path: "/tidewater/proxy/", Action: registrytest.Refuse(http.StatusForbidden, "DENIED")})
 	r, err := prunes(s, yes)
 	mirrortest.Refused(t, err, advice.Partial, "could not be deleted; everything that is needed is still complete")
