@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -107,12 +108,14 @@ func (c *Client) tlsConfig(name string, insecure bool) (*tls.Config, *clientCert
 
 // certDirs returns the folders that can have certificates for the host called name.
 func (c *Client) certDirs(name string) []string {
-	dirs := make([]string, 0, len(c.o.CertDirs)+1)
+	var dirs []string
+	roots := c.o.CertDirs
 	if c.o.CertDir != "" {
 		dirs = append(dirs, c.o.CertDir)
+		roots = slices.Concat(dirs, roots) // it may be like certs.d
 	}
 	if filepath.IsLocal(name) && filepath.Base(name) == name { // a redirect can name any host
-		for _, d := range c.o.CertDirs {
+		for _, d := range roots {
 			dirs = append(dirs, filepath.Join(d, name))
 		}
 	}
