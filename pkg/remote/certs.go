@@ -23,6 +23,20 @@ type certs struct {
 	clients     []clientCert
 }
 
+// certificateBlock is the type of the PEM blocks that are read: nothing else is public for certain.
+const certificateBlock = "CERTIFICATE"
+
+// each calls yield with the DER of each CA until it returns false.
+func (c *certs) each(yield func(der []byte) bool) {
+	for _, text := range c.authorities {
+		for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+			if block.Type == certificateBlock && !yield(block.Bytes) {
+				return
+			}
+		}
+	}
+}
+
 // readCerts reads a folder of certificates in the format of podman and docker
 // (containers-certs.d(5)): *.crt are CAs, X.cert with X.key a client certificate. A folder that
 // does not exist is empty, unless it is required. exposed, if set, is called for each key that other
@@ -131,19 +145,9 @@ func (c *Client) Authorities(host string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, rest := range found.authorities {
-			for {
-				var block *pem.Block
-				if block, rest = pem.Decode(rest); block == nil {
-					break
-				}
-				if block.Type != "CERTIFICATE" { // nothing else is public for certain
-					continue
-				}
-				text := pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})
-				if !bytes.Contains(all, text) {
-					all = append(all, text...)
-				}
+		for der := range found.each {
+			if text := pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: der}); !bytes.Contains(all, text) {
+				all = append(all, text...)
 			}
 		}
 	}

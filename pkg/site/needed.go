@@ -1,9 +1,8 @@
 package site
 
 import (
+	"slices"
 	"strings"
-
-	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -41,21 +40,11 @@ func (n *Needed) Find(p *plan.Plan, names map[string]reference.Reference) (func(
 	releases := n.Releases && len(p.Releases) > 0
 	n.Releases = n.Releases && !releases
 	var images []plan.Image
-	var found []string
-	var installed [][2]string
 	for i := range p.Images {
 		img := &p.Images[i]
-		var named bool
-		for _, b := range img.Reasons {
-			bundle := [2]string{b.Package, b.Bundle}
-			if n.Installed[bundle] {
-				installed = append(installed, bundle)
-			}
-			named = named || catalogs[b.Catalog] || releases && b.Release != "" || n.Installed[bundle]
-		}
-		if n.Missing[img.Source] {
-			found = append(found, img.Source)
-		}
+		named := slices.ContainsFunc(img.Reasons, func(b plan.Reason) bool {
+			return catalogs[b.Catalog] || releases && b.Release != "" || n.Installed[[2]string{b.Package, b.Bundle}]
+		})
 		if named || catalogs[img.Catalog] && img.Kind == plan.CatalogImage || n.Missing[img.Source] {
 			images = append(images, *img)
 		}
@@ -63,25 +52,20 @@ func (n *Needed) Find(p *plan.Plan, names map[string]reference.Reference) (func(
 	if len(images) == 0 {
 		return nil, nil
 	}
-	for _, source := range found {
-		delete(n.Missing, source)
-	}
-	for _, bundle := range installed {
-		delete(n.Installed, bundle)
+	for i := range images {
+		delete(n.Missing, images[i].Source)
+		for _, b := range images[i].Reasons {
+			delete(n.Installed, [2]string{b.Package, b.Bundle})
+		}
 	}
 	images, err := p.WithAttached(images)
 	if err != nil {
 		return nil, err
 	}
-	type key struct {
-		repository string
-		digest     digest.Digest
-		tag        string
+	keyOf := func(img *plan.Image) [3]string {
+		return [3]string{img.Repository, img.Digest.String(), strings.Join(img.Tags, " ")}
 	}
-	keyOf := func(img *plan.Image) key {
-		return key{img.Repository, img.Digest, strings.Join(img.Tags, " ")}
-	}
-	wanted := map[key]bool{}
+	wanted := map[[3]string]bool{}
 	for i := range images {
 		wanted[keyOf(&images[i])] = true
 	}
