@@ -52,14 +52,10 @@ func flagsOf(root *cobra.Command) func(string) *pflag.FlagSet {
 // withoutVerb returns an error with the command to type if a command line is one of oc mirror: it has
 // --v2, or a destination and no verb.
 func (a *app) withoutVerb(root *cobra.Command, args []string) error {
-	isVersion := func(word string) bool { return word == "--v1" || word == "--v2" }
-	isVerb := func(word string) bool {
-		return slices.ContainsFunc(a.verbs(), func(v verb) bool { return v.name == word })
-	}
 	if c, _, err := root.Find(args); len(args) == 0 || err == nil && c != root || instructions()[args[0]] != "" {
 		return nil // the verb may follow flags
 	}
-	rest := slices.DeleteFunc(slices.Clone(args), isVersion)
+	rest := slices.DeleteFunc(slices.Clone(args), func(word string) bool { return word == "--v1" || word == "--v2" })
 	hasDestination := slices.ContainsFunc(rest, func(word string) bool {
 		return strings.HasPrefix(word, dockerScheme) || strings.HasPrefix(word, fileScheme)
 	})
@@ -67,7 +63,7 @@ func (a *app) withoutVerb(root *cobra.Command, args []string) error {
 		return nil
 	}
 	words := rest
-	if len(rest) == 0 || !isVerb(rest[0]) {
+	if !slices.ContainsFunc(a.verbs(), func(v verb) bool { return len(rest) > 0 && v.name == rest[0] }) {
 		to, err := ocmirror.Translate(rest, ocmirror.Options{Name: "gantry", Flags: flagsOf(a.command(everyVerb)), Typed: true})
 		switch {
 		case err != nil && len(rest) == len(args):
