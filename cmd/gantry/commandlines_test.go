@@ -42,6 +42,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"mirror --parallel-images two":           `--parallel-images "two"; use a number from 1 to 100`,
 		"archive list file://x --sequence a":     `--sequence "a"; write a whole number`,
 		"mirror --retry-delay soon":              `--retry-delay "soon"; write a number and a unit: 30s, 5m, 1h`,
+		"prune --older-than 30":                  `--older-than "30"; use a duration such as 30d, 4w or 72h`,
 		"plan --output xml":                      `--output "xml"; use text or json, or --lock xml if it is the name of a file`,
 	} {
 		o := runGantry(t, "", strings.Fields(line)...)

@@ -92,11 +92,12 @@ func (a *app) configFromMirrorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "from-mirror {docker://HOST[:PORT][/PREFIX] | file://DIR...}",
 		Short: "Make a configuration from what a mirror or an archive has",
-		Long: `Make an ImageSetConfiguration for what a mirror has. An archive contains its plan, and the
-workspace that was used for a registry has it: the configuration is the one that they
-were made from. Without a plan, the registry is searched for catalogs and platform
-releases, whatever tool mirrored them: operators are selected from the lowest version
-in the mirror to the head, releases from the lowest to the head of the stable channel.
+		Long: `Make an ImageSetConfiguration for what a mirror has. An archive contains its plan; the
+workspace that was used for a registry and the records in the registry have it: the
+configuration is the one that they were made from. Without a plan, or with --catalogs, the
+registry is searched for catalogs and platform releases, whatever tool mirrored them:
+operators are selected from the lowest version in the mirror to the head, releases from the
+lowest to the head of the stable channel.
 With --pinned, only what the mirror has is selected. Review the result.
 
 ` + exitCodes(map[int]string{exitUsage: "the source of a catalog is unknown, or flags are wrong", exitMismatch: helpArchive, exitUnauthorized: helpUnauthorized}),

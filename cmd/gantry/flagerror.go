@@ -57,7 +57,7 @@ func flagError(cmd *cobra.Command, err error) error {
 func valueForm(wrong *pflag.InvalidValueError) string {
 	cause, kind := errors.Unwrap(wrong), wrong.GetFlag().Value.Type()
 	switch {
-	case kind == "duration":
+	case strings.HasPrefix(cause.Error(), "time: "):
 		return "write a number and a unit: 30s, 5m, 1h"
 	case !errors.As(cause, new(*strconv.NumError)):
 		return cause.Error() // which says it

@@ -14,6 +14,9 @@ const (
 	interruptLimit = 1800 * time.Millisecond
 	// reportLimit is how long the message may take then: stderr may be a pipe that nothing reads.
 	reportLimit = 100 * time.Millisecond
+	// sameSignal is how long further signals count as the first one: timeout(1) sends its signal to the
+	// program and to its process group, and terminals and wrappers like sudo may both pass one on.
+	sameSignal = 500 * time.Millisecond
 )
 
 // An interrupter ends a run after a signal, whatever the run is doing.
@@ -25,7 +28,7 @@ type interrupter struct {
 }
 
 // watch waits for signals until the run is done. The first asks the run to end, so that it saves its
-// state. If the run does not end within the limit, or after a second INT or TERM, the process ends.
+// state. If the run does not end within the limit, or after a later INT or TERM, the process ends.
 func (i *interrupter) watch(signals <-chan os.Signal, done <-chan struct{}) {
 	select {
 	case <-done:
@@ -33,6 +36,7 @@ func (i *interrupter) watch(signals <-chan os.Signal, done <-chan struct{}) {
 	case <-signals:
 	}
 	i.cancel()
+	first := time.Now()
 	late := time.NewTimer(i.limit)
 	defer late.Stop()
 	for {
@@ -53,7 +57,7 @@ func (i *interrupter) watch(signals <-chan os.Signal, done <-chan struct{}) {
 			return
 		case s := <-signals:
 			// When a terminal closes, both the shell and the kernel may send HUP.
-			if s != syscall.SIGHUP {
+			if s != syscall.SIGHUP && time.Since(first) >= sameSignal {
 				i.exit(exitInterrupted)
 				return
 			}

@@ -14,9 +14,9 @@ import (
 // nothing reads its output.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
-	const second = time.Second
+	const second, gap = time.Second, 300 * time.Millisecond
 	for name, tc := range map[string]struct {
-		signals []os.Signal   // one each 100 ms
+		signals []os.Signal   // one each 300 ms
 		ends    time.Duration // when the run ends after the first signal; 0 for never
 		blocked bool          // the message cannot be written
 		want    string        // what happened, in order
@@ -26,9 +26,10 @@ func TestInterrupt(t *testing.T) {
 		"the run ends":         {signals: []os.Signal{os.Interrupt}, ends: second, want: "cancel", took: second},
 		"the run continues":    {signals: []os.Signal{os.Interrupt}, want: "cancel report exit", took: interruptLimit},
 		"and cannot print":     {signals: []os.Signal{syscall.SIGTERM}, blocked: true, want: "cancel report exit", took: interruptLimit + reportLimit},
-		"a second signal":      {signals: []os.Signal{os.Interrupt, os.Interrupt}, want: "cancel exit", took: second / 10},
+		"the signal twice":     {signals: []os.Signal{os.Interrupt, os.Interrupt}, ends: second, want: "cancel", took: gap + second},
+		"a second signal":      {signals: []os.Signal{os.Interrupt, os.Interrupt, os.Interrupt}, want: "cancel exit", took: 2 * gap},
 		"the terminal closes":  {signals: []os.Signal{syscall.SIGHUP, syscall.SIGHUP, syscall.SIGHUP}, want: "cancel report exit", took: interruptLimit},
-		"it closes, then TERM": {signals: []os.Signal{syscall.SIGHUP, syscall.SIGTERM}, want: "cancel exit", took: second / 10},
+		"it closes, then TERM": {signals: []os.Signal{syscall.SIGHUP, syscall.SIGHUP, syscall.SIGTERM}, want: "cancel exit", took: 2 * gap},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -63,7 +64,7 @@ func TestInterrupt(t *testing.T) {
 				start := time.Now()
 				for n, s := range tc.signals {
 					if n > 0 {
-						<-time.After(second / 10)
+						<-time.After(gap)
 					}
 					signals <- s
 				}

@@ -232,17 +232,18 @@ func (a *app) mirror(ctx context.Context, f *mirrorFlags) error {
 	if result != nil {
 		nameFlagsIn(result.Resources)
 	}
+	var written error
 	if f.failures != "" && result != nil && result.Plan != nil {
-		if writeErr := durable.Write(f.failures, view.FailureLines(result)); writeErr != nil {
-			return errors.Join(err, writeErr)
-		}
+		written = durable.Write(f.failures, view.FailureLines(result))
 	}
 	if f.report != "" {
-		if writeErr := f.report.write(a, result.Page(&o.Selection, err)); writeErr != nil {
-			return errors.Join(err, writeErr)
-		}
+		written = errors.Join(written, f.report.write(a, result.Page(&o.Selection, err)))
 	}
-	return cmp.Or(a.showMirrored(f, result, err), err)
+	shown := a.showMirrored(f, result, err)
+	if written != nil {
+		err = errors.Join(err, written)
+	}
+	return cmp.Or(shown, err)
 }
 
 // showMirrored prints what a run did that ended with err.
@@ -269,7 +270,7 @@ func (a *app) showMirrored(f *mirrorFlags, result *mirroring.Result, err error) 
 		})
 	case o.DryRun:
 		return a.showPlan(&shownPlan{1, result.Plan, result.PlanDigest, o.Destination, result.ToCopy, result.PlannedDeltas, result.Resources, result.Replaced, result.Warnings, result.Verified, result.UnsignedImages, result.Gate, nil, result.Plan.Notes})
-	case err == nil || errors.As(err, &partial) || pruned:
+	case err == nil || errors.As(err, &partial) || pruned || result.Ended:
 		return a.showResult(result, notesAt(o), f.pullFlags())
 	}
 	return nil

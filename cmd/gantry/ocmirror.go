@@ -19,7 +19,8 @@ import (
 func (a *app) commandLine(args []string) (*cobra.Command, []string, error) {
 	name, ok := ocmirror.Name(a.calledAs)
 	if !ok {
-		return a.command(named(args)), args, a.withoutVerb(args)
+		root := a.command(named(args))
+		return root, args, a.withoutVerb(root, args)
 	}
 	if ocmirror.IsCompletion(args) {
 		return ocmirror.Completion(name, complete(1, dockerScheme, fileScheme)), args, nil
@@ -50,15 +51,11 @@ func flagsOf(root *cobra.Command) func(string) *pflag.FlagSet {
 
 // withoutVerb returns an error with the command to type if a command line is one of oc mirror: it has
 // --v2, or a destination and no verb.
-func (a *app) withoutVerb(args []string) error {
-	isVersion := func(word string) bool { return word == "--v1" || word == "--v2" }
-	isVerb := func(word string) bool {
-		return slices.ContainsFunc(a.verbs(), func(v verb) bool { return v.name == word })
+func (a *app) withoutVerb(root *cobra.Command, args []string) error {
+	if c, _, err := root.Find(args); len(args) == 0 || err == nil && c != root || instructions()[args[0]] != "" {
+		return nil // the verb may follow flags
 	}
-	if len(args) == 0 || isVerb(args[0]) || instructions()[args[0]] != "" {
-		return nil
-	}
-	rest := slices.DeleteFunc(slices.Clone(args), isVersion)
+	rest := slices.DeleteFunc(slices.Clone(args), func(word string) bool { return word == "--v1" || word == "--v2" })
 	hasDestination := slices.ContainsFunc(rest, func(word string) bool {
 		return strings.HasPrefix(word, dockerScheme) || strings.HasPrefix(word, fileScheme)
 	})
@@ -66,7 +63,7 @@ func (a *app) withoutVerb(args []string) error {
 		return nil
 	}
 	words := rest
-	if len(rest) == 0 || !isVerb(rest[0]) {
+	if !slices.ContainsFunc(a.verbs(), func(v verb) bool { return len(rest) > 0 && v.name == rest[0] }) {
 		to, err := ocmirror.Translate(rest, ocmirror.Options{Name: "gantry", Flags: flagsOf(a.command(everyVerb)), Typed: true})
 		switch {
 		case err != nil && len(rest) == len(args):

@@ -168,7 +168,7 @@ func (a *app) openLog() error {
 	if a.verbose {
 		level = min(level, slog.LevelDebug)
 	}
-	if a.quiet {
+	if a.quiet && a.logPath == "" {
 		level = slog.LevelError
 	}
 	w := a.stderr

@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -44,6 +45,16 @@ func TestRunReports(t *testing.T) {
 	// What was complete before stays known after a run that is not.
 	w.refuse(exitPartial, []string{"CVE-2026-1"}, run("--gate", w.program("scan.sh", "echo CVE-2026-1; exit 1"))...)
 	w.reports([]string{`result="partial"} 1`, "gantry_last_success_timestamp_seconds{"}, []string{"`: partial\n", "| Last complete run | ", "## Not mirrored", "CVE-2026-1"})
+
+	// The result is printed also if its files cannot be written.
+	for _, flag := range []string{"--metrics-file", "--failures"} {
+		dir := filepath.Join(w.path("reports"), flag)
+		fail.On(t, os.MkdirAll(dir, 0o750))
+		o := w.gantry("mirror", "-c", small, w.docker("/a"), flag, filepath.Join(dir, "run"), "--gate", w.program("remove"+flag, "rm -rf "+dir))
+		if o.code != exitError || !strings.Contains(o.stdout, "Nothing to copy") {
+			t.Errorf("%s: status %d, %q, %s", flag, o.code, o.stdout, o.stderr)
+		}
+	}
 }
 
 // TestClosedWindow interrupts a run that waits for its window. It has changed nothing, and not locked the workspace.

@@ -93,7 +93,9 @@ func Run(ctx context.Context, o Options) (done *Result, failure error) {
 	}
 	warnings := collectWarnings(e)
 	o.recorded = new(bool)
-	done, failure = run(ctx, o, nil)
+	if done, failure = run(ctx, o, nil); done != nil {
+		done.Ended = failure == nil
+	}
 	summary.Warnings = warnings()
 	if advice.KindOf(failure) == advice.Locked {
 		return done, failure // the files are about the other run

@@ -3,7 +3,9 @@ package removal_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +23,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
+	"github.com/gantry-mirror/gantry/plan/admission"
 )
 
 // prunable mirrors a configuration to PREFIX site, and then a smaller one: lantern without tidewater.
@@ -173,10 +176,13 @@ func TestPruneOverlap(t *testing.T) {
 }
 
 // TestPruneFailure checks that a run whose deletions fail in one repository does the others, and that the next one does
-// the rest.
+// the rest. A record that the registry lost is named.
 func TestPruneFailure(t *testing.T) {
 	t.Parallel()
 	s := prunable(t)
+	s.Mirror.Script(registrytest.Rule{Method: http.MethodGet, Path: "/gantry-image-sets/blobs/", Action: registrytest.Refuse(http.StatusNotFound, "BLOB_UNKNOWN")})
+	_, err := prunes(s)
+	mirrortest.Refused(t, err, advice.Failure, "reading the record imageset.t", "delete its tag")
 	s.Mirror.Script(registrytest.Rule{Method: http.MethodDelete, Path: "/tidewater/proxy/", Action: registrytest.Refuse(http.StatusForbidden, "DENIED")})
 	r, err := prunes(s, yes)
 	mirrortest.Refused(t, err, advice.Partial, "could not be deleted; everything that is needed is still complete")
@@ -246,6 +252,39 @@ func TestPruneKeepsPublishedCatalog(t *testing.T) {
 		t.Errorf("left: %v", tags)
 	}
 	s.Verified(isc, s.Docker("site"))
+}
+
+// TestPruneKeepsInstalled checks that the images of an operator stay that clusters run, by the record, although the
+// publisher removed its version.
+func TestPruneKeepsInstalled(t *testing.T) {
+	t.Parallel()
+	s := mirrortest.New(t, registrytest.Options{})
+	fail.On(t, os.Mkdir(s.Path("kites"), 0o750))
+	isc := s.Config("kites.yaml", "  operators:\n  - {catalog: 'dir://"+s.Path("kites")+"', targetCatalog: org/kites, targetTag: v1}\n")
+	publish := func(version, image string) {
+		s.Write("kites/catalog.yaml", fmt.Sprintf(`---
+{schema: olm.package, name: kite, defaultChannel: stable}
+---
+{schema: olm.channel, package: kite, name: stable, entries: [{name: kite.v%[1]s}]}
+---
+{schema: olm.bundle, package: kite, name: kite.v%[1]s, image: 'images.example.net/%[2]s', properties: [{type: olm.package, value: {packageName: kite, version: %[1]s}}]}
+`, version, image))
+	}
+	csv := s.Write("csv.json", `{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription",
+		"metadata": {"name": "kite", "namespace": "kite"}, "spec": {"name": "kite", "channel": "stable"}, "status": {"installedCSV": "kite.v1.0.0"}}]}`)
+	publish("1.0.0", "tools/netcheck:1.4")
+	s.Mirrored(isc, s.Docker("site"), func(o *mirroring.Options) { o.Installed = []string{csv} })
+	publish("2.0.0", "tools/must-gather:4.20")
+	s.Mirrored(isc, s.Docker("site"), func(o *mirroring.Options) { o.OnStrand = admission.OnStrandWarn })
+	pruned(s, yes)
+	if !s.Has("site", "netcheck") {
+		t.Error("the bundle that clusters run was deleted")
+	}
+	s.Mirrored(isc, s.Docker("site"), func(o *mirroring.Options) { o.ForgetInstalled = true })
+	pruned(s, yes)
+	if s.Has("site", "netcheck") {
+		t.Error("the bundle stays that no cluster runs")
+	}
 }
 
 // TestPruneWithArchives checks that an archive brings removals: the site prunes after it mirrored it, and a later archive

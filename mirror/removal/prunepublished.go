@@ -14,7 +14,7 @@ import (
 
 // keepPublished finds the content of earlier revisions that the current one needs: catalogs that are still
 // published since the newer one was withheld, with everything they name, the releases before one that was
-// withheld, and images that are missing at their sources.
+// withheld, images that are missing at their sources, and bundles that clusters run.
 func (r *recordedRevisions) keepPublished(ctx context.Context, set *revisionsOfSet) (err error) {
 	if set.record, err = setrecord.ReadRecord(ctx, r.records, set.current()); err != nil {
 		return err
@@ -23,7 +23,7 @@ func (r *recordedRevisions) keepPublished(ctx context.Context, set *revisionsOfS
 	if err != nil {
 		return err
 	}
-	need := site.Needed{Published: map[reference.Reference]bool{}, Missing: map[string]bool{}}
+	need := site.Needed{Published: map[reference.Reference]bool{}, Missing: map[string]bool{}, Installed: map[[2]string]bool{}}
 	for i := range p.Catalogs {
 		c := &p.Catalogs[i]
 		at := names[c.Repository].WithTag(c.Tag)
@@ -46,6 +46,15 @@ func (r *recordedRevisions) keepPublished(ctx context.Context, set *revisionsOfS
 	}
 	for _, m := range p.Missing {
 		need.Missing[m.Source] = true
+	}
+	if c := set.record.Clusters; c != nil && !set.forgotten && r.listed == nil {
+		for _, o := range c.Operators {
+			need.Installed[[2]string{o.Package, o.Bundle}] = true
+		}
+		current := site.Needed{Installed: need.Installed} // what it has stays anyway
+		if _, err := current.Find(p, names); err != nil {
+			return err
+		}
 	}
 	if set.forgotten {
 		need.Missing, need.Releases = map[string]bool{}, false

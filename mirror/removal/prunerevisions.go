@@ -2,6 +2,7 @@ package removal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
@@ -23,7 +25,7 @@ const unreadHint = "nothing can be deleted while a record cannot be read: what i
 // everything in the current revisions is wanted.
 func readRevisions(ctx context.Context, e *env.Env, o *PruneOptions, s *workspace.Session, t *site.RegistryDestination, d *deletions) (_ *recordedRevisions, err error) {
 	defer func() {
-		if err != nil && ctx.Err() == nil && advice.Hint(err) == "" {
+		if err != nil && ctx.Err() == nil && (advice.Hint(err) == "" || errors.Is(err, remote.ErrNotFound)) {
 			err = advice.Wrap(advice.Failure, err, unreadHint)
 		}
 	}()

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -146,8 +147,8 @@ func TestFromMirror(t *testing.T) {
 		}
 		return config.FromMirror(t.Context(), o)
 	}
-	for _, from := range []string{s.Docker("ocp"), disk} {
-		d, err := draft(config.DraftOptions{Mirror: []string{from}})
+	for from, workspace := range map[string]string{s.Docker("ocp"): "", disk: "", s.Docker("ocp/"): s.Path("none")} {
+		d, err := draft(config.DraftOptions{Mirror: []string{strings.TrimSuffix(from, "/")}, Workspace: workspace})
 		fail.On(t, err)
 		made, err := imageset.Load(s.Write("made.yaml", string(d.YAML)))
 		fail.On(t, err)
@@ -163,7 +164,8 @@ func TestFromMirror(t *testing.T) {
 		t.Errorf("the pinned configuration selects other content: %+v\n%s", r.ToCopy, pinned.YAML)
 	}
 
-	// Without the workspace, the registry is searched.
+	// Without the workspace and records, the registry is searched.
+	s.Mirror.Script(registrytest.Rule{Path: "/gantry-image-sets/", Action: registrytest.Refuse(http.StatusNotFound, "NAME_UNKNOWN")})
 	_, err = draft(config.DraftOptions{Mirror: []string{s.Docker("ocp")}, Workspace: s.Path("none")})
 	mirrortest.Refused(t, err, advice.Input, mirrortest.Acme, "Options.Catalogs")
 	searched, err := draft(config.DraftOptions{Mirror: []string{s.Docker("ocp")}, Workspace: s.Path("none"), Catalogs: map[string]string{mirrortest.Acme: "registry.example.com/" + mirrortest.Acme + ":v4.20"}})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/archive/open"
+	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/archive"
@@ -21,6 +22,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 	"github.com/gantry-mirror/gantry/pkg/site/search"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
 
 // DraftOptions say what a configuration is made from.
@@ -99,8 +101,8 @@ func writeDraft(d *draft.Draft) (*Draft, error) {
 }
 
 // FromMirror makes a configuration that mirrors what an archive or a registry has. An archive
-// contains its plan, and so does the workspace that was used for a registry. Without it, the registry is
-// searched for catalogs and releases.
+// contains its plan, and so do the workspace that was used for a registry, and the records in the registry. Without
+// them, or with Options.Catalogs, the registry is searched for catalogs and releases.
 func FromMirror(ctx context.Context, o DraftOptions) (*Draft, error) {
 	e, done := o.Env.OrDefault()
 	defer done()
@@ -124,6 +126,17 @@ func FromMirror(ctx context.Context, o DraftOptions) (*Draft, error) {
 	plans, err := site.PlansOf(e, o.Workspace, t)
 	if err != nil {
 		return nil, err
+	}
+	if len(plans) == 0 && len(o.Catalogs) == 0 {
+		sets, err := setrecord.Current(ctx, t.ImageSets())
+		for i := range sets {
+			p, readErr := verify.ReadRecordedPlan(ctx, t.ImageSets(), &sets[i])
+			plans, err = append(plans, p), errors.Join(err, readErr)
+		}
+		if err != nil {
+			e.Warnf("the mirror is searched, because its records cannot be read: %v", err)
+			plans = nil
+		}
 	}
 	if len(plans) > 0 {
 		return configFromPlans(plans, &o)

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -20,6 +21,20 @@ import (
 type certs struct {
 	authorities [][]byte // PEM
 	clients     []clientCert
+}
+
+// certificateBlock is the type of the PEM blocks that are read: nothing else is public for certain.
+const certificateBlock = "CERTIFICATE"
+
+// each calls yield with the DER of each CA until it returns false.
+func (c *certs) each(yield func(der []byte) bool) {
+	for _, text := range c.authorities {
+		for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+			if block.Type == certificateBlock && !yield(block.Bytes) {
+				return
+			}
+		}
+	}
 }
 
 // readCerts reads a folder of certificates in the format of podman and docker
@@ -107,12 +122,14 @@ func (c *Client) tlsConfig(name string, insecure bool) (*tls.Config, *clientCert
 
 // certDirs returns the folders that can have certificates for the host called name.
 func (c *Client) certDirs(name string) []string {
-	dirs := make([]string, 0, len(c.o.CertDirs)+1)
+	var dirs []string
+	roots := c.o.CertDirs
 	if c.o.CertDir != "" {
 		dirs = append(dirs, c.o.CertDir)
+		roots = slices.Concat(dirs, roots) // it may be like certs.d
 	}
 	if filepath.IsLocal(name) && filepath.Base(name) == name { // a redirect can name any host
-		for _, d := range c.o.CertDirs {
+		for _, d := range roots {
 			dirs = append(dirs, filepath.Join(d, name))
 		}
 	}
@@ -128,19 +145,9 @@ func (c *Client) Authorities(host string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, rest := range found.authorities {
-			for {
-				var block *pem.Block
-				if block, rest = pem.Decode(rest); block == nil {
-					break
-				}
-				if block.Type != "CERTIFICATE" { // nothing else is public for certain
-					continue
-				}
-				text := pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})
-				if !bytes.Contains(all, text) {
-					all = append(all, text...)
-				}
+		for der := range found.each {
+			if text := pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: der}); !bytes.Contains(all, text) {
+				all = append(all, text...)
 			}
 		}
 	}

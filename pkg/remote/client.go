@@ -75,7 +75,7 @@ type Options struct {
 	Keychain   Keychain           // nil means anonymous
 	Registries *registries.Config // nil means none
 
-	// CertDir is a folder with certificates for every host: *.crt are CAs, *.cert with *.key client
+	// CertDir is a folder with certificates for every host, and with folders like those in CertDirs: *.crt are CAs, *.cert with *.key client
 	// certificates. "" means none.
 	CertDir string
 	// CertDirs contain such folders for single hosts, named HOST[:PORT]. nil means

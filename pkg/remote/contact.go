@@ -5,9 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -105,15 +103,9 @@ func (c *Client) folderOf(name string, chain []*x509.Certificate) (string, error
 		if err != nil {
 			return "", err
 		}
-		for _, rest := range found.authorities {
-			for {
-				var block *pem.Block
-				if block, rest = pem.Decode(rest); block == nil {
-					break
-				}
-				if strings.HasSuffix(block.Type, "CERTIFICATE") && bytes.Equal(block.Bytes, chain[len(chain)-1].Raw) {
-					return dir, nil
-				}
+		for der := range found.each {
+			if bytes.Equal(der, chain[len(chain)-1].Raw) {
+				return dir, nil
 			}
 		}
 	}

@@ -115,7 +115,7 @@ func trustHint(err error, host string, side Side) string {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return fmt.Sprintf("check the clock of this machine, have the certificate renewed, or set %s", side.option("SkipTLSVerify"))
 	}
-	return fmt.Sprintf("put the issuer's certificate into /etc/containers/certs.d/%s/ca.crt, or set %s to a folder with it, or set %s", host, side.option("CertDir"), side.option("SkipTLSVerify"))
+	return fmt.Sprintf("put the issuer's certificate into /etc/containers/certs.d/%s/ca.crt, or set %s to a folder with it as *.crt, or set %s", host, side.option("CertDir"), side.option("SkipTLSVerify"))
 }
 
 // via returns " through the proxy ..." if requests to u go through one.

@@ -166,10 +166,11 @@ func TestTLS(t *testing.T) {
 		want   error
 		says   []string
 	}{
-		{name: "unknown CA", server: secure, want: remote.ErrUntrusted, says: []string{"CN=Our CA", "/certs.d/" + host(secure) + "/ca.crt", "CertDir", "Options.Source.SkipTLSVerify"}},
+		{name: "unknown CA", server: secure, want: remote.ErrUntrusted, says: []string{"CN=Our CA", "/certs.d/" + host(secure) + "/ca.crt", "CertDir", "*.crt", "Options.Source.SkipTLSVerify"}},
 		{name: "unknown CA at the destination", server: secure, o: remote.Options{Side: remote.Destination}, want: remote.ErrUntrusted, says: []string{"Options.Destination.SkipTLSVerify"}},
 		{name: "wrong CA", server: secure, o: remote.Options{CertDir: with(map[string][]byte{"ca.crt": theirs.pem})}, want: remote.ErrUntrusted},
 		{name: "CertDir", server: secure, o: remote.Options{CertDir: with(map[string][]byte{"ca.crt": ours.pem})}},
+		{name: "CertDir like certs.d", server: secure, o: remote.Options{CertDir: with(map[string][]byte{host(secure) + "/ca.crt": ours.pem})}},
 		{name: "certs.d", server: secure, o: remote.Options{CertDirs: []string{with(map[string][]byte{host(secure) + "/ca.crt": ours.pem})}}},
 		{name: "certs.d of another host", server: secure, o: remote.Options{CertDirs: []string{with(map[string][]byte{"quay.io/ca.crt": ours.pem})}}, want: remote.ErrUntrusted},
 		{name: "not verified", server: secure, o: remote.Options{SkipVerify: true}},

@@ -105,7 +105,7 @@ func TestNeeded(t *testing.T) {
 		Releases: []plan.Release{{Version: "4.20.1"}},
 		Images: []plan.Image{
 			{Source: "quay.io/index:v1", Repository: "index", Tags: []string{"v1"}, Digest: published, Kind: plan.CatalogImage, Catalog: "quay.io/index:v1"},
-			{Source: "quay.io/operand", Repository: "operand", Digest: digest.FromString("operand"), Reasons: []plan.Reason{{Catalog: "quay.io/index:v1"}}},
+			{Source: "quay.io/operand", Repository: "operand", Digest: digest.FromString("operand"), Reasons: []plan.Reason{{Catalog: "quay.io/index:v1", Package: "kite", Bundle: "kite.v1"}}},
 			{Source: "quay.io/release", Repository: "release", Digest: digest.FromString("release"), Reasons: []plan.Reason{{Release: "4.20.1"}}},
 			{Source: "quay.io/other", Repository: "other", Digest: digest.FromString("other")},
 		},
@@ -123,6 +123,7 @@ func TestNeeded(t *testing.T) {
 		"a catalog": {site.Needed{Published: map[reference.Reference]bool{catalog: true}}, [4]bool{true, true, false, false}},
 		"releases":  {site.Needed{Releases: true}, [4]bool{false, false, true, false}},
 		"an image":  {site.Needed{Missing: map[string]bool{"quay.io/other": true}}, [4]bool{false, false, false, true}},
+		"a bundle":  {site.Needed{Installed: map[[2]string]bool{{"kite", "kite.v1"}: true}}, [4]bool{false, true, false, false}},
 		"nothing":   {site.Needed{}, [4]bool{}},
 	} {
 		wanted, err := tc.needed.Find(p, map[string]reference.Reference{"index": at})

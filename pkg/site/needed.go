@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opencontainers/go-digest"
-
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -18,10 +16,14 @@ type Needed struct {
 	Missing map[string]bool
 	// Releases means that a release of the current revision is not published, so that those before it stay.
 	Releases bool
+	// Installed are bundles that clusters run, by package and name: they stay with the images that they name.
+	Installed map[[2]string]bool
 }
 
 // Empty reports whether nothing is needed.
-func (n *Needed) Empty() bool { return len(n.Published)+len(n.Missing) == 0 && !n.Releases }
+func (n *Needed) Empty() bool {
+	return len(n.Published)+len(n.Missing)+len(n.Installed) == 0 && !n.Releases
+}
 
 // Find returns which images of an earlier plan are needed, nil if none is, and removes from n what it found.
 func (n *Needed) Find(p *plan.Plan, names map[string]reference.Reference) (func(*plan.Image) bool, error) {
@@ -38,13 +40,11 @@ func (n *Needed) Find(p *plan.Plan, names map[string]reference.Reference) (func(
 	releases := n.Releases && len(p.Releases) > 0
 	n.Releases = n.Releases && !releases
 	var images []plan.Image
-	var found []string
 	for i := range p.Images {
 		img := &p.Images[i]
-		named := slices.ContainsFunc(img.Reasons, func(b plan.Reason) bool { return catalogs[b.Catalog] || releases && b.Release != "" })
-		if n.Missing[img.Source] {
-			found = append(found, img.Source)
-		}
+		named := slices.ContainsFunc(img.Reasons, func(b plan.Reason) bool {
+			return catalogs[b.Catalog] || releases && b.Release != "" || n.Installed[[2]string{b.Package, b.Bundle}]
+		})
 		if named || catalogs[img.Catalog] && img.Kind == plan.CatalogImage || n.Missing[img.Source] {
 			images = append(images, *img)
 		}
@@ -52,22 +52,20 @@ func (n *Needed) Find(p *plan.Plan, names map[string]reference.Reference) (func(
 	if len(images) == 0 {
 		return nil, nil
 	}
-	for _, source := range found {
-		delete(n.Missing, source)
+	for i := range images {
+		delete(n.Missing, images[i].Source)
+		for _, b := range images[i].Reasons {
+			delete(n.Installed, [2]string{b.Package, b.Bundle})
+		}
 	}
 	images, err := p.WithAttached(images)
 	if err != nil {
 		return nil, err
 	}
-	type key struct {
-		repository string
-		digest     digest.Digest
-		tag        string
+	keyOf := func(img *plan.Image) [3]string {
+		return [3]string{img.Repository, img.Digest.String(), strings.Join(img.Tags, " ")}
 	}
-	keyOf := func(img *plan.Image) key {
-		return key{img.Repository, img.Digest, strings.Join(img.Tags, " ")}
-	}
-	wanted := map[key]bool{}
+	wanted := map[[3]string]bool{}
 	for i := range images {
 		wanted[keyOf(&images[i])] = true
 	}

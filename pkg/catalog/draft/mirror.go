@@ -64,7 +64,7 @@ func FromMirror(m *Mirror, o Options) (*Draft, error) {
 	}
 	d.releases(m.Releases, m.Graph)
 	if len(m.Others) > 0 {
-		d.note("%d repositories are not included, because neither a catalog nor a release names them and their sources are unknown: %s", len(m.Others), strings.Join(m.Others, ", "))
+		d.note("not included, because neither a catalog nor a release names them and their sources are unknown: %s", strings.Join(m.Others, ", "))
 	}
 	if err := d.checkUsed("use the path of a catalog in the mirror"); err != nil {
 		return nil, err

@@ -145,7 +145,7 @@ func (c pathCheck) upstreamNote(view graph.View) string {
 // mirror in which the operator reaches the head.
 func (c pathCheck) alternatives(except string) []Fix {
 	if c.operator.Generation == graph.V1 {
-		if len(c.operator.Channels) > 0 {
+		if n := len(c.operator.Channels); n > 0 && len(c.kept.Channels) > n {
 			return []Fix{{Package: c.operator.Package, Message: fmt.Sprintf("choose channels other than %s in %s, or reinstall the operator", strings.Join(c.operator.Channels, ", "), c.extensionName())}}
 		}
 		return []Fix{{Package: c.operator.Package, Message: fmt.Sprintf("reinstall it, or set upgradeConstraintPolicy: SelfCertified in %s if the publisher says that it is safe", c.extensionName())}}

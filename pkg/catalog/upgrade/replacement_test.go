@@ -53,6 +53,8 @@ func TestReplace(t *testing.T) {
 			want: both + "; fix: the original catalog is not available to tell which bundles are missing; add {package: p, bundle: p.v1.0.0, version: 1.0.0, channel: stable}, " + entry + " to installed of the catalog and plan again"},
 		{name: "stranded before", before: []string{"stable: p.v1.3.0<p.v1.2.0 p.v1.3.1<p.v1.3.0"}, after: []string{"stable: p.v1.3.1<p.v1.3.0 p.v1.4.0<p.v1.3.1"}},
 		{name: "the publisher strands it", before: []string{month1}, after: []string{"stable: p.v1.3.0<p.v1.2.0"}, source: []string{"stable: p.v1.3.0<p.v1.2.0"},
+			want: both + "; the publisher offers no update for it; fix: reinstall it, or set upgradeConstraintPolicy: SelfCertified in the ClusterExtension if the publisher says that it is safe"},
+		{name: "there is another channel", before: []string{month1}, after: []string{"stable: p.v1.3.0<p.v1.2.0", "z: p.v1.3.0"}, source: []string{"stable: p.v1.3.0<p.v1.2.0", "z: p.v1.3.0"},
 			want: both + "; the publisher offers no update for it; fix: choose channels other than stable in the ClusterExtension, or reinstall the operator"},
 		{name: "the head moves backwards", before: []string{month2}, after: []string{month1}, want: "p/stable older: p.v1.1.0 after p.v1.3.0"},
 		{name: "a channel is gone", before: []string{month1, "fast: p.v1.1.0"}, after: []string{month1}, source: []string{month1, "fast: p.v1.1.0"},

@@ -107,6 +107,9 @@ func TestAbilities(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", name, f, want)
 		}
 	}
+	if f := found["list of repositories"]; !strings.HasSuffix(f.Text, " repositories") {
+		t.Errorf("%+v", f)
+	}
 	left, err := s.Repositories("site")
 	for _, r := range left {
 		if err != nil || len(r.Tags) > 0 {

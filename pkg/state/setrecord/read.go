@@ -157,7 +157,7 @@ func open(ctx context.Context, r Reader, layer ocispec.Descriptor, t *Revision) 
 		text, err = readText(body, want)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the record of image set %q: %w", t.Name, err)
+		return nil, fmt.Errorf("reading the record %s of the image set %q: %w", t.Tag(), t.Name, err)
 	}
 	return text, nil
 }

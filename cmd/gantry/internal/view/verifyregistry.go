@@ -23,7 +23,8 @@ func VerifiedRegistry(r *verify.VerifiedRegistry) string {
 			blobs = ", and every manifest and blob was read and matches its digest"
 		case site.BlobsNotChecked:
 		}
-		fmt.Fprintf(&b, "All %d images are at %s%s.\n", r.Images, r.Destination, blobs)
+		all := AllImages(r.Images)
+		fmt.Fprintf(&b, "%s at %s%s.\n", strings.ToUpper(all[:1])+all[1:], r.Destination, blobs)
 	}
 	section(&b, "Missing at "+r.Destination, missingLines(r.Missing, func(repository string) string { return r.Names[repository].Name() }))
 	for _, set := range r.ImageSets {
