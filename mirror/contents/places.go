@@ -9,7 +9,6 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/archive/open"
-	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
@@ -151,7 +150,7 @@ func recordedPlans(ctx context.Context, e *env.Env, o *Options, mirror string) (
 	}
 	var plans []*plan.Plan
 	for i := range revisions {
-		p, err := verify.ReadRecordedPlan(ctx, t.ImageSets(), &revisions[i])
+		p, err := site.ReadRecordedPlan(ctx, t.ImageSets(), &revisions[i])
 		if err != nil {
 			return nil, nil, err
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/mirror/repositories"
-	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
@@ -75,7 +74,7 @@ func recordedOutline(ctx context.Context, to *site.RegistryDestination, name str
 	if err != nil || last == nil {
 		return nil
 	}
-	p, err := verify.ReadRecordedPlan(ctx, to.ImageSets(), last)
+	p, err := site.ReadRecordedPlan(ctx, to.ImageSets(), last)
 	if err != nil {
 		return nil
 	}

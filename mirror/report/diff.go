@@ -10,7 +10,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/archive/open"
-	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -200,7 +199,7 @@ func outline(ctx context.Context, t *site.RegistryDestination, revisions []setre
 	*c = ComparedContent{Kind: "mirror", Source: t.String()}
 	var all []*plan.Outline
 	for i := range revisions {
-		p, err := verify.ReadRecordedPlan(ctx, t.ImageSets(), &revisions[i])
+		p, err := site.ReadRecordedPlan(ctx, t.ImageSets(), &revisions[i])
 		if err != nil {
 			return nil, err
 		}

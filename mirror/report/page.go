@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/mirror/removal"
-	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/page"
@@ -35,7 +34,7 @@ func Page(ctx context.Context, o StatusOptions, s *MirrorState, now time.Time) (
 		if set.Content.Missing+set.Content.Withheld > 0 {
 			look.Messages = append(look.Messages, page.Message{Level: page.Warning, Text: fmt.Sprintf("%s is incomplete: %s missing, %d catalogs or releases are withheld", set.Name, env.Number(set.Content.Missing, "image is", "images are"), set.Content.Withheld), More: "run gantry mirror for it again"})
 		}
-		switch p, err := verify.ReadRecordedPlan(ctx, t.ImageSets(), &set.Revision); {
+		switch p, err := site.ReadRecordedPlan(ctx, t.ImageSets(), &set.Revision); {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err != nil:
@@ -83,7 +82,7 @@ func earlierPlans(ctx context.Context, t *site.RegistryDestination, current *set
 	revisions, failed := revisionsBefore(ctx, t, current)
 	for i := range revisions[:min(len(revisions), planpage.MaxEarlier)] {
 		r := &revisions[i]
-		p, err := verify.ReadRecordedPlan(ctx, t.ImageSets(), r)
+		p, err := site.ReadRecordedPlan(ctx, t.ImageSets(), r)
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue

@@ -31,7 +31,7 @@ func verifyPublished(ctx context.Context, e *env.Env, o *Options, t *site.Regist
 	}
 	revisions, err := setrecord.History(ctx, sets, &listed[i])
 	if err != nil {
-		return adviseRecord(fmt.Errorf("reading the earlier records of image set %s in %s: %w", revision.Name, sets.Repository().Name(), err))
+		return site.AdviseRecord(fmt.Errorf("reading the earlier records of image set %s in %s: %w", revision.Name, sets.Repository().Name(), err))
 	}
 	current := newPlannedImages(p)
 	need := site.Needed{Published: published}
@@ -40,7 +40,7 @@ func verifyPublished(ctx context.Context, e *env.Env, o *Options, t *site.Regist
 		if earlier.Plan == revision.Plan {
 			continue
 		}
-		old, err := ReadRecordedPlan(ctx, sets, earlier)
+		old, err := site.ReadRecordedPlan(ctx, sets, earlier)
 		if err != nil {
 			return err
 		}

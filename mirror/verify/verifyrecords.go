@@ -2,19 +2,14 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
-	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 	"github.com/gantry-mirror/gantry/plan/trust"
@@ -43,7 +38,7 @@ func verifyRecords(ctx context.Context, e *env.Env, o *Options, t *site.Registry
 	sets := mirror.NewImageSets(t.Client, t.RegistryPath)
 	current, err := setrecord.Current(ctx, sets)
 	if err != nil {
-		return nil, adviseRecord(fmt.Errorf("reading the records in %s: %w", sets.Repository().Name(), err))
+		return nil, site.AdviseRecord(fmt.Errorf("reading the records in %s: %w", sets.Repository().Name(), err))
 	}
 	known := len(current)
 	if o.Name != "" {
@@ -58,7 +53,7 @@ func verifyRecords(ctx context.Context, e *env.Env, o *Options, t *site.Registry
 	var all *VerifiedRegistry
 	for i := range current {
 		revision := &current[i]
-		p, err := ReadRecordedPlan(ctx, sets, revision)
+		p, err := site.ReadRecordedPlan(ctx, sets, revision)
 		if err != nil {
 			return nil, err
 		}
@@ -80,31 +75,6 @@ func verifyRecords(ctx context.Context, e *env.Env, o *Options, t *site.Registry
 		}
 	}
 	return &Result{Registry: all}, all.mismatch(o.ReadBlobs)
-}
-
-// ReadRecordedPlan reads the plan of a record.
-func ReadRecordedPlan(ctx context.Context, sets *mirror.ImageSets, revision *setrecord.Revision) (p *plan.Plan, err error) {
-	text, err := setrecord.OpenPlan(ctx, sets, revision)
-	if err == nil {
-		if p, err = plan.Read(text); err == nil {
-			_, err = io.Copy(io.Discard, text) // its end verifies the digest
-		}
-		err = errors.Join(err, text.Close())
-	}
-	if err != nil {
-		return nil, adviseRecord(fmt.Errorf("reading the plan of image set %s in %s: %w", revision.Name, sets.Repository().Name(), err))
-	}
-	return p.WithDigestTags(), nil
-}
-
-// adviseRecord adds a hint to the error of a record that was lost in part, or altered.
-func adviseRecord(err error) error {
-	for _, other := range []error{remote.ErrUnauthorized, remote.ErrUnreachable, remote.ErrUntrusted, remote.ErrDenied, context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, other) {
-			return err
-		}
-	}
-	return advice.Wrap(advice.Mismatch, err, "mirror the image set again to write its record again")
 }
 
 // join returns the results of two image sets as one. r may be nil.

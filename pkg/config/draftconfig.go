@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/archive/open"
-	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/archive"
@@ -130,7 +129,7 @@ func FromMirror(ctx context.Context, o DraftOptions) (*Draft, error) {
 	if len(plans) == 0 && len(o.Catalogs) == 0 {
 		sets, err := setrecord.Current(ctx, t.ImageSets())
 		for i := range sets {
-			p, readErr := verify.ReadRecordedPlan(ctx, t.ImageSets(), &sets[i])
+			p, readErr := site.ReadRecordedPlan(ctx, t.ImageSets(), &sets[i])
 			plans, err = append(plans, p), errors.Join(err, readErr)
 		}
 		if err != nil {
