@@ -140,7 +140,7 @@ func TestDeltaOutput(t *testing.T) {
 	} {
 		w.says(w.looked(tc.code, tc.args...).stdout, tc.want)
 	}
-	w.refuseLook(exitError, []string{"name the folders of the archives"}, "serve", two, "--listen", "127.0.0.1:0")
+	w.refuseLook(exitMismatch, []string{"name the folders of the archives"}, "serve", two, "--listen", "127.0.0.1:0")
 }
 
 // TestDeltaEnds kills a run while deltas are made, and one while a blob that was made from a delta is sent. The same

@@ -1,14 +1,18 @@
 package removal
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
 
@@ -23,7 +27,7 @@ func (r *recordedRevisions) keepPublished(ctx context.Context, set *revisionsOfS
 	if err != nil {
 		return err
 	}
-	need := site.Needed{Published: map[reference.Reference]bool{}, Missing: map[string]bool{}, Installed: map[[2]string]bool{}}
+	need := site.Needed{Published: map[reference.Reference]bool{}, Missing: map[string]bool{}}
 	for i := range p.Catalogs {
 		c := &p.Catalogs[i]
 		at := names[c.Repository].WithTag(c.Tag)
@@ -47,10 +51,8 @@ func (r *recordedRevisions) keepPublished(ctx context.Context, set *revisionsOfS
 	for _, m := range p.Missing {
 		need.Missing[m.Source] = true
 	}
-	if c := set.record.Clusters; c != nil && !set.forgotten && r.listed == nil {
-		for _, o := range c.Operators {
-			need.Installed[[2]string{o.Package, o.Bundle}] = true
-		}
+	if !set.forgotten && r.listed == nil {
+		need.Installed = installedOf(set.record, p)
 		current := site.Needed{Installed: need.Installed} // what it has stays anyway
 		if _, err := current.Find(p, names); err != nil {
 			return err
@@ -94,4 +96,25 @@ func (r *recordedRevisions) keepPublished(ctx context.Context, set *revisionsOfS
 func unlistedCatalog(at reference.Reference) error {
 	return advice.New(advice.Failure, "mirror the catalog again with gantry mirror, so that one is published that a record lists, and prune then",
 		"the mirror publishes the catalog %s, and no record lists what it names: nothing was deleted", at)
+}
+
+// installedOf returns the bundles that clusters run by the record of an image set and by the configuration of its plan, as
+// in site.Needed.
+func installedOf(record *state.Record, p *plan.Plan) map[[2]string]bool {
+	all := map[[2]string]bool{}
+	if record.Clusters != nil {
+		for _, o := range record.Clusters.Operators {
+			all[[2]string{o.Package, o.Bundle}] = true
+		}
+	}
+	for i := range p.Catalogs {
+		entry, err := imageset.ParseOperator(p.Catalogs[i].Selection)
+		if err != nil {
+			continue // of a later version
+		}
+		for _, in := range entry.Installed {
+			all[[2]string{in.Package, cmp.Or(in.Bundle, in.Version)}] = true
+		}
+	}
+	return all
 }

@@ -16,7 +16,7 @@ type Needed struct {
 	Missing map[string]bool
 	// Releases means that a release of the current revision is not published, so that those before it stay.
 	Releases bool
-	// Installed are bundles that clusters run, by package and name: they stay with the images that they name.
+	// Installed are bundles that clusters run, by package and name or version: they stay with the images that they name.
 	Installed map[[2]string]bool
 }
 
@@ -39,11 +39,26 @@ func (n *Needed) Find(p *plan.Plan, names map[string]reference.Reference) (func(
 	}
 	releases := n.Releases && len(p.Releases) > 0
 	n.Releases = n.Releases && !releases
+	versions := map[[2]string]string{} // of bundles
+	for i := range p.Catalogs {
+		for _, pkg := range p.Catalogs[i].Packages {
+			for _, channel := range pkg.Channels {
+				for _, b := range channel.Bundles {
+					versions[[2]string{pkg.Name, b.Name}] = b.Version
+				}
+			}
+		}
+	}
+	keysOf := func(b plan.Reason) (name, version [2]string) {
+		name = [2]string{b.Package, b.Bundle}
+		return name, [2]string{b.Package, versions[name]}
+	}
 	var images []plan.Image
 	for i := range p.Images {
 		img := &p.Images[i]
 		named := slices.ContainsFunc(img.Reasons, func(b plan.Reason) bool {
-			return catalogs[b.Catalog] || releases && b.Release != "" || n.Installed[[2]string{b.Package, b.Bundle}]
+			name, version := keysOf(b)
+			return catalogs[b.Catalog] || releases && b.Release != "" || n.Installed[name] || n.Installed[version]
 		})
 		if named || catalogs[img.Catalog] && img.Kind == plan.CatalogImage || n.Missing[img.Source] {
 			images = append(images, *img)
@@ -55,7 +70,9 @@ func (n *Needed) Find(p *plan.Plan, names map[string]reference.Reference) (func(
 	for i := range images {
 		delete(n.Missing, images[i].Source)
 		for _, b := range images[i].Reasons {
-			delete(n.Installed, [2]string{b.Package, b.Bundle})
+			name, version := keysOf(b)
+			delete(n.Installed, name)
+			delete(n.Installed, version)
 		}
 	}
 	images, err := p.WithAttached(images)
