@@ -108,10 +108,7 @@ func installedOf(record *state.Record, p *plan.Plan) map[[2]string]bool {
 		}
 	}
 	for i := range p.Catalogs {
-		entry, err := imageset.ParseOperator(p.Catalogs[i].Selection)
-		if err != nil {
-			continue // of a later version
-		}
+		entry, _ := imageset.ParseOperator(p.Catalogs[i].Selection) // nothing, if a later version wrote it
 		for _, in := range entry.Installed {
 			all[[2]string{in.Package, cmp.Or(in.Bundle, in.Version)}] = true
 		}

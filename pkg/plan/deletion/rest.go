@@ -211,7 +211,8 @@ func (r *remainder) charts() {
 	kept := s.charts(r.plan)
 	for i := range r.plan.Charts {
 		c := &r.plan.Charts[i]
-		if isLocal := !strings.Contains(c.Origin, "://"); !kept[c.String()] && !(isLocal && r.mirror.Helm != nil && len(r.mirror.Helm.Local) > 0) {
+		hasLocal := r.mirror.Helm != nil && len(r.mirror.Helm.Local) > 0
+		if isLocal := !strings.Contains(c.Origin, "://"); !kept[c.String()] && (!isLocal || !hasLocal) {
 			r.remove(r.drop.Charts, c.String())
 		}
 	}
