@@ -1,6 +1,7 @@
 package mirroring
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -16,7 +18,8 @@ import (
 )
 
 // savePinned writes the configuration of a run with the digests of its catalogs, and a DeleteImageSetConfiguration that
-// selects the same, as oc mirror does. It does so only in the layout of oc mirror.
+// selects the same, as oc mirror does: only in the layout of oc mirror, if they are not the same as the last ones, and if no
+// address in the configuration has a password.
 func (r *openedRun) savePinned(p *plan.Plan, now time.Time) error {
 	if r.have != nil || r.session.UsesLayout() != state.OCMirrorLayout {
 		return nil
@@ -47,7 +50,15 @@ func savePinned(s *workspace.Session, c *imageset.Config, p *plan.Plan, suffix s
 		if err == nil {
 			text, err = yaml.JSONToYAML(text)
 		}
+		if err == nil && redact.Text(string(text)) != string(text) {
+			s.Env.Noticef("the configuration is not written with digests, because an address in it has a password or a token")
+			return nil
+		}
+		var last []byte
 		if err == nil {
+			last, err = s.NewestFile(f.name + "_pinned_*.yaml")
+		}
+		if err == nil && !bytes.Equal(last, text) {
 			_, err = s.SaveFile(f.name+suffix, text)
 		}
 		if err != nil {

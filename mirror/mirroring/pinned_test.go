@@ -35,6 +35,11 @@ func TestPinned(t *testing.T) {
 		return files[0]
 	}
 	catalog := "registry.example.com/acme/operator-index@" + string(first.Plan.Catalogs[0].SourceDigest)
+	mirrored(isc)
+	files, err := filepath.Glob(s.Path("work/working-dir/*_pinned_*.yaml"))
+	if err != nil || len(files) != 2 { // the second run has the same
+		t.Errorf("%v, %v", files, err)
+	}
 	again := mirrored(pinned("isc"))
 	if c := again.Plan.Catalogs[0]; c.Source != catalog || c.Tag != "v4.20" || c.Digest != first.Plan.Catalogs[0].Digest || len(again.Plan.Images) != len(first.Plan.Images) {
 		t.Errorf("the catalog is now %+v", c)

@@ -2,10 +2,14 @@ package state
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // A FileLayout says which names the files that users read have.
@@ -72,3 +76,16 @@ func (w *Workspace) RemoveFile(name string) error {
 	}
 	return err
 }
+
+// NewestFile returns the last, by its name, of the files of SaveFile whose names match a pattern of package path; nil if
+// there is none.
+func (w *Workspace) NewestFile(pattern string) ([]byte, error) {
+	names, err := fs.Glob(w.disk.Root.FS(), w.filePrefix()+pattern)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	return regular.Read(w.disk.Root, slices.Max(names), maxConfig)
+}
+
+// maxConfig is how many bytes of a configuration are read.
+const maxConfig = 64 << 20
