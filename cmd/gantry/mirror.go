@@ -221,9 +221,7 @@ func (a *app) mirror(ctx context.Context, f *mirrorFlags) error {
 	a.copies = a.newOcMirrorLog()
 	o.Page = f.report != ""
 	result, err := mirroring.Run(ctx, o)
-	if logErr := a.copies.end(result, f.options.Workspace, o.Layout); logErr != nil {
-		return errors.Join(err, logErr)
-	}
+	written := a.copies.end(result, f.options.Workspace, o.Layout)
 	if result != nil && result.Report != nil {
 		for i := range result.Report.Failed {
 			result.Report.Failed[i].Reason = flagNames(result.Report.Failed[i].Reason)
@@ -232,9 +230,8 @@ func (a *app) mirror(ctx context.Context, f *mirrorFlags) error {
 	if result != nil {
 		nameFlagsIn(result.Resources)
 	}
-	var written error
 	if f.failures != "" && result != nil && result.Plan != nil {
-		written = durable.Write(f.failures, view.FailureLines(result))
+		written = errors.Join(written, durable.Write(f.failures, view.FailureLines(result)))
 	}
 	if f.report != "" {
 		written = errors.Join(written, f.report.write(a, result.Page(&o.Selection, err)))

@@ -24,7 +24,7 @@ func (r *openedRun) savePinned(p *plan.Plan, now time.Time) error {
 	if r.have != nil || r.session.UsesLayout() != state.OCMirrorLayout {
 		return nil
 	}
-	// Planning removes what it has used. Standard input cannot be read again.
+	// Planning changes what it has read, so the file is read again. Standard input cannot be.
 	if read, err := r.o.Selection.Load(); err == nil && read.Config != nil {
 		return savePinned(r.session, read.Config, p, "_pinned_"+now.UTC().Format(time.RFC3339)+".yaml")
 	}

@@ -62,8 +62,11 @@ func (r *openedRun) record(ctx context.Context, a *admittedRun) (err error) {
 	if to, ok := r.to.(*site.ArchiveDestination); ok {
 		result.setArchive(to.Export.Result())
 	}
-	if err := errors.Join(s.SaveClusters(a.plan.Name, s.Recording), saveErrors(s, a.plan, result.Report, time.Now()), r.savePinned(a.plan, time.Now())); err != nil {
+	if err := errors.Join(s.SaveClusters(a.plan.Name, s.Recording), saveErrors(s, a.plan, result.Report, time.Now())); err != nil {
 		return err
+	}
+	if err := r.savePinned(a.plan, time.Now()); err != nil { // such as a disk that permits no colon in a name
+		s.Env.Warnf("%v", err)
 	}
 	if r.have != nil {
 		result.Signature = keys.SignatureOf(r.have)

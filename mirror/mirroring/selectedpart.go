@@ -7,6 +7,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -39,9 +40,13 @@ func (r *openedRun) selectedPart(ctx context.Context, p *plan.Plan) (*plan.Plan,
 	from.Images = content
 	removed, err := build.Remove(ctx, p, rest.Choice, from)
 	if err != nil {
-		return nil, fmt.Errorf("selecting a part of %s: %w", archives, err)
+		err = fmt.Errorf("selecting a part of %s: %w", archives, err)
+		if len(r.have.Selected().BuildsOn) > 0 {
+			err = advice.Wrap(advice.KindOf(err), err, "name the folders of the archives that it builds on, too")
+		}
+		return nil, err
 	}
-	if r.part = len(removed.Plan.Images) < len(p.Images); r.part {
+	if r.part = len(removed.Catalogs) > 0 || len(removed.Plan.Images) < len(p.Images); r.part {
 		r.session.Env.Noticef("%s selects %d of %s in %s; the rest is not mirrored", r.o.Config, len(removed.Plan.Images), env.Number(len(p.Images), "image", "images"), archives)
 	}
 	return removed.Plan, nil

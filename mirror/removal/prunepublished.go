@@ -3,6 +3,7 @@ package removal
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -52,7 +53,9 @@ func (r *recordedRevisions) keepPublished(ctx context.Context, set *revisionsOfS
 		need.Missing[m.Source] = true
 	}
 	if !set.forgotten && r.listed == nil {
-		need.Installed = installedOf(set.record, p)
+		if need.Installed, err = installedOf(set.record, p); err != nil {
+			return err
+		}
 		current := site.Needed{Installed: need.Installed} // what it has stays anyway
 		if _, err := current.Find(p, names); err != nil {
 			return err
@@ -100,18 +103,21 @@ func unlistedCatalog(at reference.Reference) error {
 
 // installedOf returns the bundles that clusters run by the record of an image set and by the configuration of its plan, as
 // in site.Needed.
-func installedOf(record *state.Record, p *plan.Plan) map[[2]string]bool {
+func installedOf(record *state.Record, p *plan.Plan) (map[[2]string]bool, error) {
 	all := map[[2]string]bool{}
 	if record.Clusters != nil {
 		for _, o := range record.Clusters.Operators {
-			all[[2]string{o.Package, o.Bundle}] = true
+			all[[2]string{o.Package, cmp.Or(o.Bundle, o.Version)}] = true
 		}
 	}
 	for i := range p.Catalogs {
-		entry, _ := imageset.ParseOperator(p.Catalogs[i].Selection) // nothing, if a later version wrote it
+		entry, err := imageset.ParseOperator(p.Catalogs[i].Selection)
+		if err != nil {
+			return nil, fmt.Errorf("reading the selection of catalog %s: %w", p.Catalogs[i].Source, err)
+		}
 		for _, in := range entry.Installed {
 			all[[2]string{in.Package, cmp.Or(in.Bundle, in.Version)}] = true
 		}
 	}
-	return all
+	return all, nil
 }

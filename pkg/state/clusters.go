@@ -1,6 +1,8 @@
 package state
 
 import (
+	"slices"
+
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -11,6 +13,11 @@ type Clusters struct {
 	Operators []ClusterOperator `json:"operators,omitempty"`
 	// Releases are the platform releases of clusters.
 	Releases []ClusterRelease `json:"releases,omitempty"`
+}
+
+// Runs reports whether clusters run an operator of a package.
+func (c *Clusters) Runs(name string) bool {
+	return c != nil && slices.ContainsFunc(c.Operators, func(o ClusterOperator) bool { return o.Package == name })
 }
 
 // A ClusterOperator is an installed operator. Either Bundle or Version may be empty.

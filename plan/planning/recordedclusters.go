@@ -199,11 +199,16 @@ func clustersAfter(p *plan.Plan, selected *selection.Selected, before *state.Clu
 	}
 	if selected == nil {
 		c, err := clustersOf(p, nil)
-		if err == nil && before != nil {
+		if err != nil {
+			return nil, err
+		}
+		// An archive that is mirrored in part names operators of packages that the mirror never had.
+		c.Operators = slices.DeleteFunc(c.Operators, func(o state.ClusterOperator) bool { return !before.Runs(o.Package) && !hasPackage(p, o.Package) })
+		if before != nil {
 			c.Releases = before.Releases
 			nameGenerations(c.Operators, before.Operators)
 		}
-		return c, err
+		return c, nil
 	}
 	c, err := clustersOf(p, selected.Config)
 	if err != nil {
@@ -220,6 +225,12 @@ func clustersAfter(p *plan.Plan, selected *selection.Selected, before *state.Clu
 		c.Releases = append(slices.Clip(c.Releases), state.ClusterRelease{Version: r.Version, Channel: r.Channel, Arch: r.Arch})
 	}
 	return c, nil
+}
+
+func hasPackage(p *plan.Plan, name string) bool {
+	return slices.ContainsFunc(p.Catalogs, func(c plan.Catalog) bool {
+		return slices.ContainsFunc(c.Packages, func(p plan.Package) bool { return p.Name == name })
+	})
 }
 
 // nameGenerations sets the generation of OLM of operators that are known to have one.

@@ -2,6 +2,7 @@ package planning
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
@@ -22,6 +23,11 @@ func TestClustersOfPlan(t *testing.T) {
 	cfg := &imageset.Config{}
 	cfg.Mirror.Operators = []imageset.Operator{op}
 	op.Installed = append(op.Installed, wren, kite)
+	gull := imageset.Installed{Package: "gull", Version: "1.0.0"} // which an archive has, and not the part of it
+	part := op
+	part.Installed = append(slices.Clip(op.Installed), gull)
+	partText, err := json.Marshal(part)
+	fail.On(t, err)
 	text, err := json.Marshal(op)
 	fail.On(t, err)
 	p := &plan.Plan{Name: "ops", Catalogs: []plan.Catalog{{Source: op.Catalog, Selection: text}}}
@@ -29,7 +35,8 @@ func TestClustersOfPlan(t *testing.T) {
 		return state.ClusterOperator{Package: "kite", Bundle: "kite.v1.0.0", Version: "1.0.0", Channel: "stable", OLM: olm}
 	}
 	wrenOf := state.ClusterOperator{Package: "wren", Version: "2.0.0"}
-	old, err := clustersAfter(p, nil, &state.Clusters{Releases: []state.ClusterRelease{{Version: "4.20.1"}}})
+	ofArchive := &plan.Plan{Name: "ops", Catalogs: []plan.Catalog{{Source: op.Catalog, Selection: partText, Packages: []plan.Package{{Name: "kite"}}}}}
+	old, err := clustersAfter(ofArchive, nil, &state.Clusters{Operators: []state.ClusterOperator{wrenOf}, Releases: []state.ClusterRelease{{Version: "4.20.1"}}})
 	fail.On(t, err)
 	want := &state.Clusters{Operators: []state.ClusterOperator{kiteOf(""), wrenOf}, Releases: []state.ClusterRelease{{Version: "4.20.1"}}}
 	fail.Diff(t, want, old)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 )
@@ -145,7 +146,8 @@ func (c pathCheck) upstreamNote(view graph.View) string {
 // mirror in which the operator reaches the head.
 func (c pathCheck) alternatives(except string) []Fix {
 	if c.operator.Generation == graph.V1 {
-		if n := len(c.operator.Channels); n > 0 && len(c.kept.Channels) > n {
+		isOther := func(ch *catalog.Channel) bool { return !slices.Contains(c.operator.Channels, ch.Name) }
+		if len(c.operator.Channels) > 0 && slices.ContainsFunc(c.kept.Channels, isOther) {
 			return []Fix{{Package: c.operator.Package, Message: fmt.Sprintf("choose channels other than %s in %s, or reinstall the operator", strings.Join(c.operator.Channels, ", "), c.extensionName())}}
 		}
 		return []Fix{{Package: c.operator.Package, Message: fmt.Sprintf("reinstall it, or set upgradeConstraintPolicy: SelfCertified in %s if the publisher says that it is safe", c.extensionName())}}

@@ -1,6 +1,7 @@
 package deletion
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -96,7 +97,11 @@ func (s *Selector) charts(p *plan.Plan) map[string]bool {
 		for j := range repo.Charts {
 			want := &repo.Charts[j]
 			choose("the chart "+want.Name+" of "+origin, want.Pos, func(c *plan.Chart) bool {
-				return from(c) && c.Name == want.Name && isVersion(c.Version, want.Version) && isVersion(c.Version, want.Versions)
+				name := want.Name
+				if strings.HasPrefix(origin, "oci://") {
+					name = path.Base(name) // the rest is a part of the repository
+				}
+				return from(c) && c.Name == name && isVersion(c.Version, want.Version) && isVersion(c.Version, want.Versions)
 			})
 		}
 	}

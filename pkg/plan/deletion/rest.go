@@ -58,16 +58,28 @@ func (r *remainder) isMissing(is func(m *plan.Missing) bool) bool {
 }
 
 // entryOf returns the index of the entry that selects a catalog: the one with its target, or one without any; -1 if there is
-// none.
+// none. The folder of a local catalog may be elsewhere on this machine.
 func (r *remainder) entryOf(at *plan.Catalog) int {
+	found := r.entryFrom(at, func(op *imageset.Operator) bool { return isCatalog(at, op) })
+	if found < 0 && strings.Contains(at.Source, "://") {
+		found = r.entryFrom(at, func(op *imageset.Operator) bool {
+			moved := *op
+			moved.Catalog = at.Source
+			isOther := slices.ContainsFunc(r.plan.Catalogs, func(c plan.Catalog) bool { return c.Source == op.Catalog })
+			return !isOther && strings.Contains(op.Catalog, "://") && path.Base(op.Catalog) == path.Base(at.Source) && isCatalog(at, &moved)
+		})
+	}
+	return found
+}
+
+// entryFrom is entryOf for the entries that a function accepts. A digest is that of the catalog.
+func (r *remainder) entryFrom(at *plan.Catalog, is func(*imageset.Operator) bool) int {
 	found := -1
 	for i := range r.mirror.Operators {
-		op := r.mirror.Operators[i]
-		if strings.Contains(op.Catalog, "://") && strings.Contains(at.Source, "://") && path.Base(op.Catalog) == path.Base(at.Source) {
-			op.Catalog = at.Source // the folder is elsewhere on this machine
-		}
-		switch {
-		case !isCatalog(at, &op):
+		op := &r.mirror.Operators[i]
+		ref, err := reference.Parse(op.Catalog)
+		switch other := err == nil && ref.Digest != "" && ref.Digest != at.SourceDigest; {
+		case other, !is(op):
 		case strings.TrimSuffix(op.TargetCatalog+":"+op.TargetTag, ":") == at.Target:
 			return i
 		case found < 0:

@@ -37,7 +37,11 @@ func TestRestOf(t *testing.T) {
 		"absent package":     {all + ", operators: [{catalog: quay.io/a/index:v1, packages: [{name: foo}, {name: baz}]}]", "bar.v1", "the package baz of quay.io/a/index:v1"},
 		"absent range":       {all + ", operators: [{catalog: quay.io/a/index:v1, packages: [{name: bar}, {name: foo, minVersion: 3.0.0}]}]", "foo.v1 foo.v2", "what is selected of the package foo of quay.io/a/index:v1"},
 		"absent catalog":     {all + ", operators: [{catalog: quay.io/a/index:v1}, {catalog: quay.io/b/index:v1}, {catalog: quay.io/lost/index:v1}]", "", "the catalog quay.io/b/index:v1"},
-		"absent image":       {all + ", " + without + ", blockedImages: []", "", ""},
+		"another digest":     {all + ", operators: [{catalog: 'quay.io/a/index@sha256:" + strings.Repeat("0", 64) + "', targetTag: v1}]", "bar.v1 foo.v1 foo.v2 quay.io/a/index:v1", strings.Repeat("0", 64)},
+		"no graph":           {strings.Replace(all, "graph: true, ", "", 1) + ", " + without, "graph", ""},
+		"blocked graph":      {all + ", blockedImages: [{name: registry.example.com/ubi9}], " + without, "", ""},
+		"payload by a tag":   {"platform: {graph: true, release: 'quay.io/a/release:latest'}, " + without, "4.19.2 extra web", ""},
+		"name with a folder": {strings.Replace(all, "'https://charts.example.com'", "'oci://charts.example.com', charts: [{name: team/web}]", 1) + ", " + without, "", ""},
 		"other image":        {"additionalImages: [{name: quay.io/a/extra:v2}, {name: quay.io/lost/extra:v1}, {name: quay.io/blocked/extra:v1}]", "4.19.1 4.19.2 bar.v1 extra foo.v1 foo.v2 graph quay.io/a/index:v1 web", "the image quay.io/a/extra:v2"},
 		"tags of repository": {strings.Replace(all, "extra:v1}", "extra, tags: {newest: 2}}", 1) + ", " + without, "", ""},
 		"other channel":      {strings.Replace(all, "stable-4.19", "stable-4.20", 1) + ", " + without, "4.19.1 4.19.2", "the channel stable-4.20"},
@@ -62,8 +66,19 @@ func TestRestOf(t *testing.T) {
 					p.Releases[i].Reasons[1].Reason = "path"
 				}
 			}
-			if name == "chart, password" {
+			switch name {
+			case "chart, password":
 				p.Charts[0].Origin = redact.Address("https://ann:secret@charts.example.com")
+			case "name with a folder":
+				p.Charts[0].Origin = "oci://charts.example.com"
+			case "blocked graph":
+				p.GraphData = nil
+			case "payload by a tag":
+				for i := range p.Releases {
+					if r := &p.Releases[i]; r.Version == "4.19.1" {
+						r.Reasons, r.Tag = []plan.ReleaseReason{{Reason: "release"}}, r.Name()
+					}
+				}
 			}
 			rest := deletion.RestOf(c, p)
 			got := map[string]bool{}
@@ -92,5 +107,30 @@ func TestRestOf(t *testing.T) {
 				t.Errorf("absent: %q, want %q", text, tc.absent)
 			}
 		})
+	}
+}
+
+// TestRestOfFolders compares catalogs of two folders with the same name, here and elsewhere.
+func TestRestOfFolders(t *testing.T) {
+	t.Parallel()
+	p := &plan.Plan{}
+	for _, folder := range []string{"a", "b"} {
+		p.Catalogs = append(p.Catalogs, plan.Catalog{Source: "oci:///" + folder + "/index", Repository: folder + "/index", Tag: "latest"})
+	}
+	for text, want := range map[string]int{
+		"[{catalog: 'oci:///a/index'}, {catalog: 'oci:///b/index'}]": 0,
+		"[{catalog: 'oci:///b/index'}]":                              1, // the other one is dropped
+		"[{catalog: 'oci:///elsewhere/index'}]":                      0,
+	} {
+		c, err := imageset.Parse("i.yaml", []byte("kind: ImageSetConfiguration\napiVersion: mirror.openshift.io/v2alpha1\nmirror: {operators: "+text+"}\n"))
+		fail.On(t, err)
+		rest := deletion.RestOf(c, p)
+		dropped := 0
+		if rest.Choice != nil {
+			dropped = len(rest.Choice.Catalogs)
+		}
+		if len(rest.Absent) > 0 || dropped != want {
+			t.Errorf("%s: %d dropped, absent: %v", text, dropped, rest.Absent)
+		}
 	}
 }

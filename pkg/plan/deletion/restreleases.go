@@ -2,11 +2,13 @@ package deletion
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/reference"
 )
 
 // releases removes the releases and the graph that the configuration does not select. A release on an update path may be
@@ -26,7 +28,7 @@ func (r *remainder) releases() {
 	payload := false
 	for i := range r.plan.Releases {
 		rel := &r.plan.Releases[i]
-		kept := want.Release != "" && isPayload(rel, want.Release)
+		kept := want.Release != "" && (isPayload(rel, want.Release) || isRequested(rel, want.Release))
 		payload = payload || kept
 		for j := range want.Channels {
 			c := &want.Channels[j]
@@ -55,9 +57,19 @@ func (r *remainder) releases() {
 	if want.Release != "" && !payload {
 		r.lack(want.Pos, "the release %s", want.Release)
 	}
-	if want.Graph && r.plan.GraphData == nil {
+	if want.Graph && r.plan.GraphData == nil && len(r.mirror.BlockedImages) == 0 { // they may block its base image
 		r.lack(want.Pos, "the update graph")
 	}
+}
+
+// isRequested reports whether a release was selected by a tag that is not VERSION-ARCH, in the repository of a reference with
+// such a tag: the plan has only the name of the release.
+func isRequested(r *plan.Release, name string) bool {
+	ref, err := reference.Parse(name)
+	source, sourceErr := reference.Parse(r.Source)
+	isName := strings.HasSuffix(ref.Tag, strings.TrimPrefix(r.Tag, r.Version))
+	return err == nil && sourceErr == nil && ref.Digest == "" && !isName && source.Name() == ref.Name() &&
+		slices.ContainsFunc(r.Reasons, func(why plan.ReleaseReason) bool { return why.Reason == "release" })
 }
 
 // wholeRange returns the range from the lowest to the highest version of channels.

@@ -25,7 +25,7 @@ Not checked
   idms.yaml, quay.io/a
       access denied
 `},
-		{"only manifests", `{"destination": "docker://m/site", "images": 1, "lacking": [], "blobs": "not-checked"}`, as(VerifiedRegistry), `The image is at docker://m/site; their blobs were not checked (--blobs).
+		{"only manifests", `{"destination": "docker://m/site", "images": 1, "lacking": [], "blobs": "not-checked"}`, as(VerifiedRegistry), `The image is at docker://m/site; its blobs were not checked (--blobs).
 The workspace has no cluster resources of this mirror, so none were verified (--resources).
 `},
 		{"blobs are there", `{"destination": "docker://m/site", "images": 3, "lacking": [], "blobs": "present", "resources": {"dir": "/w", "files": 2, "problems": [{"file": "idms.yaml", "object": "IDMS a", "image": "quay.io/a", "problem": "no mirror"}]}}`, as(VerifiedRegistry), `All 3 images are at docker://m/site, with every blob; the blobs were not read (--blobs=read).

@@ -15,7 +15,7 @@ import (
 func VerifiedRegistry(r *verify.VerifiedRegistry) string {
 	var b strings.Builder
 	if len(r.Missing) == 0 {
-		blobs := "; their blobs were not checked (--blobs)"
+		blobs := textIf(r.Images == 1, "; its") + textIf(r.Images != 1, "; their") + " blobs were not checked (--blobs)"
 		switch r.Blobs {
 		case site.BlobsPresent:
 			blobs = ", with every blob; the blobs were not read (--blobs=read)"
