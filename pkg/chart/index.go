@@ -54,8 +54,10 @@ func ParseIndex(text []byte) (*Index, error) {
 		return nil, fmt.Errorf("the index has more than %d bytes", MaxIndex)
 	}
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-	if entries := splitEntries(text); entries != nil {
-		return &Index{entries: entries}, nil
+	if len(text) > maxEntry || !hasOtherBreaks(text) {
+		if entries := splitEntries(text); entries != nil {
+			return &Index{entries: entries}, nil
+		}
 	}
 	var whole struct {
 		APIVersion string                `json:"apiVersion" yaml:"apiVersion"`
@@ -82,6 +84,12 @@ func ParseIndex(text []byte) (*Index, error) {
 		i.parsed[name] = present(all)
 	}
 	return i, nil
+}
+
+// hasOtherBreaks reports whether a text has line breaks of YAML that splitEntries does not know.
+func hasOtherBreaks(text []byte) bool {
+	is := func(breaks string) bool { return bytes.Contains(text, []byte(breaks)) }
+	return bytes.Count(text, []byte("\r")) != bytes.Count(text, []byte("\r\n")) || is("\u0085") || is("\u2028") || is("\u2029")
 }
 
 // present returns the entries that are not null, as Helm does.
