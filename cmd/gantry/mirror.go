@@ -267,7 +267,7 @@ func (a *app) showMirrored(f *mirrorFlags, result *mirroring.Result, err error) 
 		})
 	case o.DryRun:
 		return a.showPlan(&shownPlan{1, result.Plan, result.PlanDigest, o.Destination, result.ToCopy, result.PlannedDeltas, result.Resources, result.Replaced, result.Warnings, result.Verified, result.UnsignedImages, result.Gate, nil, result.Plan.Notes})
-	case err == nil || errors.As(err, &partial) || pruned || result.Ended:
+	case err == nil || errors.As(err, &partial) || pruned || result.NoError:
 		return a.showResult(result, notesAt(o), f.pullFlags())
 	}
 	return nil

@@ -28,8 +28,8 @@ import (
 type Result struct {
 	Version     int    `json:"version"`
 	Destination string `json:"destination"`
-	// Ended means that only the files about the run could not be written, if there is an error.
-	Ended bool `json:"-"`
+	// NoError means that the run itself had no error, whether or not the files about it could be written.
+	NoError bool `json:"-"`
 	// PlanDigest is the digest of the plan: of the file of Options.Plan, or of the plan that was made or read
 	// from the archive, before anything that turned out to be unavailable was removed.
 	PlanDigest digest.Digest `json:"planDigest,omitempty"`

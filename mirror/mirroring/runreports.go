@@ -94,7 +94,7 @@ func Run(ctx context.Context, o Options) (done *Result, failure error) {
 	warnings := collectWarnings(e)
 	o.recorded = new(bool)
 	if done, failure = run(ctx, o, nil); done != nil {
-		done.Ended = failure == nil
+		done.NoError = failure == nil
 	}
 	summary.Warnings = warnings()
 	if advice.KindOf(failure) == advice.Locked {

@@ -52,7 +52,7 @@ func (r *openedRun) selectedPart(ctx context.Context, p *plan.Plan) (*plan.Plan,
 	return removed.Plan, nil
 }
 
-// hasMade reports whether content is in the cache, such as that of catalogs without what is left out.
+// hasMade reports whether content is in the cache, such as catalogs without what is left out.
 func (r *openedRun) hasMade(d digest.Digest) bool {
 	_, ok := r.session.Sources.Cache.Size(d)
 	return ok

@@ -14,7 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
-// recoverable opens and verifies an archive with damage, of which nothing may be lost, reads its content back, and
+// recoverable opens and verifies an archive with damage that may lose nothing, reads its content back, and
 // returns the damage.
 func recoverable(t *testing.T, s *sample, read OpenOptions, dirs ...string) []Damage {
 	t.Helper()

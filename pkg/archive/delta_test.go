@@ -118,7 +118,7 @@ func (s *deltaLine) rebuilt(t *testing.T, a *Archive, month int) error {
 	return err
 }
 
-// TestLaterDependents damages a layer, of which later archives carry deltas: what they cannot make is reported with it, but
+// TestLaterDependents damages a layer that deltas of later archives need: what they cannot make is reported with it, but
 // not as lost.
 func TestLaterDependents(t *testing.T) {
 	t.Parallel()

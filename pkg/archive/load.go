@@ -206,7 +206,7 @@ func (a *Archive) readCopies(lists []*listing, sequence int) (found manifestCopy
 	return found, err
 }
 
-// addPassed records set manifests that are damaged, of which another copy is used.
+// addPassed records damaged set manifests in whose place another copy is used.
 func (a *Archive) addPassed(bad []error, used manifestCopy) {
 	for _, passed := range bad {
 		a.log.Warn("a set manifest is damaged; using another copy", "used", a.dirs[used.dir], "error", passed)

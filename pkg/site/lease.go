@@ -62,11 +62,11 @@ func LeaseFor(ctx context.Context, s *workspace.Session, t *RegistryDestination,
 	case err != nil && store.failed && (errors.Is(err, remote.ErrUnreachable) || errors.Is(err, remote.ErrUntrusted)), err != nil && !store.failed:
 		return ctx, nil, err
 	case err != nil:
-		advice := "; permit pushes to the repository " + store.Repository.Name()
+		hint := "; permit pushes to the repository " + store.Repository.Name()
 		if errors.Is(err, remote.ErrReadOnly) {
-			advice = ""
+			hint = ""
 		}
-		e.Warnf("%s has no lease, so that runs on other hosts can change it at the same time: %v%s", t, err, advice)
+		e.Warnf("%s has no lease, so that runs on other hosts can change it at the same time: %v%s", t, err, hint)
 		return ctx, func() {}, nil
 	}
 	leased, end := l.Hold(ctx)

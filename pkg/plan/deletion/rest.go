@@ -72,7 +72,7 @@ func (r *remainder) entryOf(at *plan.Catalog) int {
 	return found
 }
 
-// entryFrom is entryOf for the entries that a function accepts. A digest is that of the catalog.
+// entryFrom is entryOf for the entries that a function accepts. A digest has to be the catalog's.
 func (r *remainder) entryFrom(at *plan.Catalog, is func(*imageset.Operator) bool) int {
 	found := -1
 	for i := range r.mirror.Operators {
