@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A catalogEntry is what is read of an object of a catalog.
@@ -45,7 +45,7 @@ func (n *names) readCatalog(name, below string) ([]plan.Package, error) {
 		return nil
 	})
 	files := n.from.Files(below)
-	slices.SortStableFunc(files, func(a, b string) int { // the lists of ignored files come first
+	sorting.Slice(files, func(a, b string) int { // the lists of ignored files come first
 		return cmp.Compare(rankOfFile(a), rankOfFile(b))
 	})
 	for _, file := range files {
@@ -61,7 +61,7 @@ func (n *names) readCatalog(name, below string) ([]plan.Package, error) {
 	if err := read.Close(); errors.As(err, &wrong) {
 		n.unreadable(name, wrong.Problems[0].String())
 	}
-	slices.SortFunc(packages, func(a, b plan.Package) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Slice(packages, func(a, b plan.Package) int { return strings.Compare(a.Name, b.Name) })
 	return packages, nil
 }
 

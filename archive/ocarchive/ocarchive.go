@@ -33,6 +33,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 const (
@@ -273,7 +274,7 @@ func (a *Archive) Tags() ([]Tag, error) {
 		}
 		all = append(all, Tag{name, d})
 	}
-	slices.SortFunc(all, func(x, y Tag) int {
+	sorting.Slice(all, func(x, y Tag) int {
 		return cmp.Or(strings.Compare(x.Repository, y.Repository), strings.Compare(x.Tag, y.Tag))
 	})
 	return all, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Stored is what is known of the content of an object. Fields are empty if they are unknown or were not asked for.
@@ -113,7 +114,7 @@ func (s *stock) of(images ...*plan.Image) Stored {
 	for v := range volumes {
 		out.Volumes = append(out.Volumes, v)
 	}
-	slices.SortFunc(out.Volumes, func(a, b Volume) int {
+	sorting.Slice(out.Volumes, func(a, b Volume) int {
 		return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), cmp.Compare(a.Name, b.Name))
 	})
 	return out

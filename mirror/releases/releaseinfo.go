@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -14,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // ReleaseInfo is what a release image says of a release. Its JSON is what gantry release info --output
@@ -110,7 +110,7 @@ func releaseImages(p *payload.Payload) []ReleaseImage {
 			images = append(images, ReleaseImage{Name: name, Image: c.Ref})
 		}
 	}
-	slices.SortFunc(images, func(a, b ReleaseImage) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.Slice(images, func(a, b ReleaseImage) int { return cmp.Compare(a.Name, b.Name) })
 	return images
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // ToolOptions says which tools of a release ReleaseTools lists or extracts.
@@ -230,7 +231,7 @@ func (s *ReleaseSource) ExtractTools(ctx context.Context, p *payload.Payload, se
 	for _, d := range drafts {
 		err = errors.Join(err, d.Discard())
 	}
-	slices.SortFunc(list.Tools, func(a, b ReleaseTool) int { return cmp.Compare(a.File, b.File) })
+	sorting.Slice(list.Tools, func(a, b ReleaseTool) int { return cmp.Compare(a.File, b.File) })
 	if err != nil && advice.Hint(err) == "" {
 		return advice.Wrap(advice.KindOf(err), err, "if an image is missing, give a source, mirror or archive with all images of the release")
 	}

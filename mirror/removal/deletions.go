@@ -12,6 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/plan/deletion"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
 
@@ -122,7 +123,7 @@ func (d *deletions) list(r *recordedRevisions, p *prune.DeletionPlan) *DeletionL
 			l.Bytes += m.Bytes
 		}
 	}
-	slices.SortFunc(l.Images, func(a, b DeletedImage) int { return cmp.Compare(a.Image, b.Image) })
+	sorting.Slice(l.Images, func(a, b DeletedImage) int { return cmp.Compare(a.Image, b.Image) })
 	l.Stays = sortStaying(l.Stays)
 	slices.Sort(l.Absent)
 	slices.Sort(l.ImageSets)

@@ -18,6 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/plan/deletion"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // listedImages are the images of a list that are deleted from a mirror.
@@ -268,7 +269,7 @@ func (r *recordedRevisions) addForeignSignatures(ctx context.Context, path strin
 
 // sortStaying sorts images that stay.
 func sortStaying(all []StayingImage) []StayingImage {
-	slices.SortFunc(all, func(a, b StayingImage) int {
+	sorting.Slice(all, func(a, b StayingImage) int {
 		return strings.Compare(a.Image+"\n"+a.Reason, b.Image+"\n"+b.Reason)
 	})
 	return slices.Compact(all)

@@ -25,6 +25,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/site"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // UnrecordedOptions says of which mirror ListUnrecorded lists what no record has. Mirror is required.
@@ -117,7 +118,7 @@ func ListUnrecorded(ctx context.Context, o UnrecordedOptions) (*Unrecorded, erro
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(out.Images, func(a, b UnrecordedImage) int {
+	sorting.Slice(out.Images, func(a, b UnrecordedImage) int {
 		return cmp.Or(strings.Compare(a.Repository, b.Repository), slices.Compare(a.Tags, b.Tags), cmp.Compare(a.Digest, b.Digest))
 	})
 	if o.Save == "" {

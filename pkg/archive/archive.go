@@ -36,6 +36,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/delta/deltareader"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -152,8 +153,8 @@ func (a *Archive) indexEntries() {
 	order := func(p, q location) int {
 		return cmp.Or(compareDigests(p, q), cmp.Compare(p.member, q.member), cmp.Compare(p.volume, q.volume))
 	}
-	slices.SortFunc(a.blobs, order)
-	slices.SortFunc(a.files, order)
+	sorting.Slice(a.blobs, order)
+	sorting.Slice(a.files, order)
 	a.indexDeltas()
 	a.repositories = make(map[digest.Digest]string, len(a.set.Omitted))
 	for _, h := range a.set.Omitted {

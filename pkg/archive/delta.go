@@ -12,6 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	refs "github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 const (
@@ -147,7 +148,7 @@ func sortDeltas(carried []CarriedDelta) []Delta {
 	for i := range carried {
 		all = append(all, carried[i].Delta)
 	}
-	slices.SortFunc(all, func(a, b Delta) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
+	sorting.Slice(all, func(a, b Delta) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
 	return all
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/delta/deltareader"
 	"github.com/gantry-mirror/gantry/pkg/file/space"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A BaseReader reads blobs of the site that deltas are based on. The readers compare what they return with its
@@ -229,7 +230,7 @@ func (a *Archive) DeltaFailures() []*DeltaError {
 		e.Blob, e.Size = f.broken.Digest, f.broken.Size
 		broken[e.Blob] = &e
 	}
-	return slices.SortedFunc(maps.Values(broken), func(x, y *DeltaError) int { return cmp.Compare(x.Blob, y.Blob) })
+	return sorting.Sorted(maps.Values(broken), func(x, y *DeltaError) int { return cmp.Compare(x.Blob, y.Blob) })
 }
 
 // brokenBase returns the blob that has to be read so that the blob of a delta can be made, after an error: a base that

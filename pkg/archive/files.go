@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A FileInfo is a file of a set.
@@ -36,6 +38,6 @@ func Files(dir string, sequence int) (files []FileInfo, err error) {
 		}
 		files = append(files, FileInfo{name, info.Size()})
 	}
-	slices.SortFunc(files, func(a, b FileInfo) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Slice(files, func(a, b FileInfo) int { return strings.Compare(a.Name, b.Name) })
 	return files, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -155,8 +156,8 @@ func (a *Archive) collectSets(lists []*listing, first manifestCopy) ([]manifestC
 			}
 		}
 	}
-	slices.SortStableFunc(sets, func(x, y manifestCopy) int { return cmp.Compare(y.set.Sequence, x.set.Sequence) })
-	slices.SortFunc(a.absent, func(x, y missingSet) int { return cmp.Compare(y.Sequence, x.Sequence) })
+	sorting.Slice(sets, func(x, y manifestCopy) int { return cmp.Compare(y.set.Sequence, x.set.Sequence) })
+	sorting.Slice(a.absent, func(x, y missingSet) int { return cmp.Compare(y.Sequence, x.Sequence) })
 	var all []manifestCopy
 	for _, c := range sets {
 		all = append(append(all, a.repairs(lists, c)...), c)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -117,7 +118,7 @@ func (p *packing) setReferences(o *Options) error {
 	if s.BuildsOn, err = bases(o.Base.Sets...); err != nil {
 		return err
 	}
-	slices.SortFunc(s.BuildsOn, func(a, b state.SetRef) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	sorting.Slice(s.BuildsOn, func(a, b state.SetRef) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	for i, b := range s.BuildsOn {
 		if i > 0 && b.Sequence == s.BuildsOn[i-1].Sequence {
 			return fmt.Errorf("two sets with sequence %d are given to build on, %s and %s", b.Sequence, s.BuildsOn[i-1].Set, b.Set)
@@ -165,8 +166,8 @@ func (p *packing) selectContent(c Content, o *Options) ([]entry, error) {
 		}
 		entries = append(entries, e)
 	}
-	slices.SortFunc(p.set.Omitted, func(a, b omitted) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
-	slices.SortFunc(entries, func(a, b entry) int {
+	sorting.Slice(p.set.Omitted, func(a, b omitted) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
+	sorting.Slice(entries, func(a, b entry) int {
 		am, bm := a.MediaType != "", b.MediaType != ""
 		al, bl := last[a.Digest], last[b.Digest]
 		switch {

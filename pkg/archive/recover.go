@@ -15,6 +15,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // How the set manifest of a set was found if it is in no folder.
@@ -78,7 +79,7 @@ func (a *Archive) volumesOf(lists []*listing, id setID) (volumes []labelled) {
 			}
 		}
 	}
-	slices.SortStableFunc(volumes, func(v, w labelled) int { return cmp.Compare(v.label.Volume, w.label.Volume) })
+	sorting.Slice(volumes, func(v, w labelled) int { return cmp.Compare(v.label.Volume, w.label.Volume) })
 	return volumes
 }
 

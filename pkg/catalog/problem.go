@@ -3,8 +3,9 @@ package catalog
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Problem is one thing in a catalog's files that cannot be read.
@@ -58,7 +59,7 @@ func (e *Error) add(m *Meta, format string, args ...any) {
 }
 
 func (e *Error) sort() {
-	slices.SortStableFunc(e.Problems, func(a, b Problem) int {
+	sorting.Slice(e.Problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
 }

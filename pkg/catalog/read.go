@@ -8,9 +8,10 @@ import (
 	"io"
 	"io/fs"
 	"runtime"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Read reads the file-based catalog in a file system. Like operator-registry's declcfg.LoadFS it
@@ -84,7 +85,7 @@ func list(fsys fs.FS) ([]listed, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(files, func(a, b listed) int { return cmp.Compare(b.size, a.size) })
+	sorting.Slice(files, func(a, b listed) int { return cmp.Compare(b.size, a.size) })
 	return files, nil
 }
 

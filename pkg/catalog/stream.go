@@ -7,7 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Stream calls each for every object of the file-based catalog in a file system: file by file in
@@ -25,7 +26,7 @@ func Stream(ctx context.Context, fsys fs.FS, each func(*Meta) error) error {
 	if len(files) == 0 {
 		return errNoFiles
 	}
-	slices.SortFunc(files, func(a, b listed) int { return cmp.Compare(a.name, b.name) })
+	sorting.Slice(files, func(a, b listed) int { return cmp.Compare(a.name, b.name) })
 
 	s := NewStreamer(each)
 	for _, ignores := range []bool{true, false} {

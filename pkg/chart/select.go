@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/Masterminds/semver/v3"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Selection says which versions of a chart are wanted. The zero value is the newest one that is no
@@ -54,7 +56,7 @@ func (s Selection) Select(all []string) ([]string, error) {
 			found = append(found, parsed{text, v})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b parsed) int { return b.Compare(a.Version) })
+	sorting.Slice(found, func(a, b parsed) int { return b.Compare(a.Version) })
 	var out []string
 	for _, v := range found {
 		if !slices.Contains(out, v.text) && (limit == 0 || len(out) < limit) {

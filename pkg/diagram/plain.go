@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // plain returns a text that is safe to show: without control characters, which could move a cursor
@@ -73,7 +75,7 @@ func (d *Drawing) vocabulary() vocabulary {
 // sorted returns the marks with these names in the order of the legend, without duplicates.
 func (v vocabulary) sorted(names []string) []Mark {
 	names = slices.Clone(names)
-	slices.SortFunc(names, func(a, b string) int { return v.markOrder[a] - v.markOrder[b] })
+	sorting.Slice(names, func(a, b string) int { return v.markOrder[a] - v.markOrder[b] })
 	var marks []Mark
 	for _, name := range slices.Compact(names) {
 		marks = append(marks, v.marks[name])

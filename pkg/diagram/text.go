@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // writeText writes each graph as a tree from its last version down. Below a node are the nodes that
@@ -108,7 +110,7 @@ func newTree(g *Graph, v vocabulary) *tree {
 	}
 	for _, below := range t.below {
 		// Solid paths come before all others, longer ones before shorter ones.
-		slices.SortStableFunc(below, func(a, b int) int {
+		sorting.Slice(below, func(a, b int) int {
 			return cmp.Or(-cmp.Compare(min(by[a], Dash), min(by[b], Dash)), cmp.Compare(height[a], height[b]))
 		})
 		if n := len(below); n > 0 {
@@ -207,7 +209,7 @@ func (t *tree) words(node int) string {
 		}
 		from[k] = append(from[k], plain(t.graph.Nodes[t.index[e.From]].Label))
 	}
-	slices.SortStableFunc(incoming, func(a, b edgeWord) int {
+	sorting.Slice(incoming, func(a, b edgeWord) int {
 		return cmp.Or(cmp.Compare(t.v.kindOrder[a.kind], t.v.kindOrder[b.kind]), cmp.Compare(a.label, b.label))
 	})
 	var parts []string

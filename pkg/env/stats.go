@@ -3,11 +3,11 @@ package env
 import (
 	"cmp"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/remote"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // HostStats are the requests to one registry in the whole run.
@@ -38,7 +38,7 @@ func (e *Env) Hosts() []HostStats {
 			})
 		}
 	}
-	slices.SortFunc(list, func(a, b HostStats) int {
+	sorting.Slice(list, func(a, b HostStats) int {
 		return cmp.Or(-strings.Compare(a.Side, b.Side), strings.Compare(a.Host, b.Host))
 	})
 	return list

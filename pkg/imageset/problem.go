@@ -3,10 +3,10 @@ package imageset
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Position is a position in a configuration file. Line and Column count from 1; 0 means unknown.
@@ -84,7 +84,7 @@ func (e *Error) Advice() (advice.Kind, string) { return advice.Input, "" }
 
 // sortProblems sorts by position. Problems at one position keep their order.
 func sortProblems(problems []Problem) {
-	slices.SortStableFunc(problems, func(a, b Problem) int {
+	sorting.Slice(problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
 	})
 }

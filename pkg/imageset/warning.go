@@ -3,7 +3,8 @@ package imageset
 import (
 	"cmp"
 	"fmt"
-	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A warning is a problem of a file that is read nevertheless.
@@ -46,7 +47,7 @@ func (r *reader) warnAt(pos Position, path string, w warning) {
 
 // sortWarnings sorts by position. Warnings at one position keep their order.
 func sortWarnings(all []warning) {
-	slices.SortStableFunc(all, func(a, b warning) int {
+	sorting.Slice(all, func(a, b warning) int {
 		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
 	})
 }

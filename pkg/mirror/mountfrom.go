@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A blobReader is a Registry from which content can be read, too, also while a blob is pushed to
@@ -100,7 +101,7 @@ func MissingContent(ctx context.Context, p *plan.Plan, registry Registry, has fu
 			missing = append(missing, b.descriptor())
 		}
 	}
-	slices.SortFunc(missing, func(a, b ocispec.Descriptor) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
+	sorting.Slice(missing, func(a, b ocispec.Descriptor) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
 	return missing, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // work is a plan, split into what is to be done at one destination.
@@ -180,7 +181,7 @@ func (w *work) neededBlobs() []*blob {
 			needed = append(needed, b)
 		}
 	}
-	slices.SortFunc(needed, func(a, b *blob) int {
+	sorting.Slice(needed, func(a, b *blob) int {
 		return cmp.Or(cmp.Compare(b.desc.Size, a.desc.Size), strings.Compare(string(a.desc.Digest), string(b.desc.Digest)))
 	})
 	return needed

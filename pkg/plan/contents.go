@@ -10,6 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Contents finds the manifests and blobs of a plan by digest. It uses the lists of the plan if they
@@ -89,7 +90,7 @@ func inOrder[T any](list []T, compare func(a, b T) int) []T {
 	if slices.IsSortedFunc(list, compare) {
 		return list
 	}
-	return slices.SortedFunc(slices.Values(list), compare)
+	return sorting.Sorted(slices.Values(list), compare)
 }
 
 func compareManifests(a, b Manifest) int { return strings.Compare(string(a.Digest), string(b.Digest)) }

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // imageEnding ends the tag of an image whose source has only a digest.
@@ -59,6 +61,6 @@ func (p *Plan) WithDigestTags() *Plan {
 			c.Tag = DigestTag(c.Digest)
 		}
 	}
-	slices.SortFunc(q.Images, CompareImages)
+	sorting.Slice(q.Images, CompareImages)
 	return &q
 }

@@ -1,6 +1,10 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
+)
 
 // OnlyImages returns the plan of some images of p, which may have fewer tags than in p. It has no
 // catalogs and no releases: their images are ordinary images, which do not wait for the images that
@@ -16,6 +20,6 @@ func (p *Plan) OnlyImages(images []Image) (*Plan, error) {
 			img.Kind, img.Catalog = AdditionalImage, ""
 		}
 	}
-	slices.SortFunc(q.Images, CompareImages)
+	sorting.Slice(q.Images, CompareImages)
 	return &q, q.gather(p.Manifests, p.Blobs)
 }

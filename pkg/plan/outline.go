@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // An Outline is the part of a plan that is compared, each list sorted: catalogs with their packages,
@@ -109,25 +111,25 @@ func outlineCatalog(c *Catalog, bundles map[[2]string]digest.Digest) outlinedCat
 			for _, b := range ch.Bundles {
 				channel.bundles = append(channel.bundles, outlinedBundle{b.Name, bundles[[2]string{out.name, b.Name}]})
 			}
-			slices.SortFunc(channel.bundles, func(x, y outlinedBundle) int { return strings.Compare(x.name, y.name) })
+			sorting.Slice(channel.bundles, func(x, y outlinedBundle) int { return strings.Compare(x.name, y.name) })
 			pkg.channels = append(pkg.channels, channel)
 		}
-		slices.SortFunc(pkg.channels, func(x, y outlinedChannel) int { return strings.Compare(x.name, y.name) })
+		sorting.Slice(pkg.channels, func(x, y outlinedChannel) int { return strings.Compare(x.name, y.name) })
 		out.packages = append(out.packages, pkg)
 	}
-	slices.SortFunc(out.packages, func(x, y outlinedPackage) int { return strings.Compare(x.name, y.name) })
+	sorting.Slice(out.packages, func(x, y outlinedPackage) int { return strings.Compare(x.name, y.name) })
 	return out
 }
 
 // sort sorts the lists, and removes entries that are there twice.
 func (o *Outline) sort() {
 	for _, list := range []*[]outlinedImage{&o.releases, &o.charts, &o.files, &o.images} {
-		slices.SortStableFunc(*list, func(x, y outlinedImage) int { return strings.Compare(x.name, y.name) })
+		sorting.Slice(*list, func(x, y outlinedImage) int { return strings.Compare(x.name, y.name) })
 		*list = slices.CompactFunc(*list, func(x, y outlinedImage) bool { return x.name == y.name })
 	}
-	slices.SortStableFunc(o.catalogs, func(x, y outlinedCatalog) int { return strings.Compare(x.name, y.name) })
+	sorting.Slice(o.catalogs, func(x, y outlinedCatalog) int { return strings.Compare(x.name, y.name) })
 	o.catalogs = slices.CompactFunc(o.catalogs, func(x, y outlinedCatalog) bool { return x.name == y.name })
-	slices.SortFunc(o.content, func(x, y outlinedContent) int {
+	sorting.Slice(o.content, func(x, y outlinedContent) int {
 		return cmp.Or(bytes.Compare(x.key[:], y.key[:]), cmp.Compare(x.size, y.size))
 	})
 	o.content = slices.CompactFunc(o.content, func(x, y outlinedContent) bool { return x.key == y.key })
@@ -150,7 +152,7 @@ func (o *Outline) Versions() (all []MirroredVersion) {
 	for _, r := range o.releases {
 		all = append(all, MirroredVersion{Name: r.name})
 	}
-	slices.SortFunc(all, func(x, y MirroredVersion) int {
+	sorting.Slice(all, func(x, y MirroredVersion) int {
 		return cmp.Or(strings.Compare(x.Package, y.Package), strings.Compare(x.Name, y.Name))
 	})
 	return slices.Compact(all)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Removal says what is removed from a plan.
@@ -50,7 +51,7 @@ func (p *Plan) Remove(r Removal) (*Plan, error) {
 		}
 		images = append(images, img)
 	}
-	slices.SortFunc(images, CompareImages)
+	sorting.Slice(images, CompareImages)
 	q := p.having(images)
 	for i, c := range q.Catalogs {
 		if n := rebuilt[c.Name()]; n != nil {

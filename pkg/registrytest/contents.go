@@ -13,6 +13,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Repository is the content of one repository in the storage of a registry of Start.
@@ -60,7 +62,7 @@ func (s *Server) Repositories(prefix string) ([]Repository, error) {
 		slices.Sort(r.Blobs)
 		all = append(all, *r)
 	}
-	slices.SortFunc(all, func(a, b Repository) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Slice(all, func(a, b Repository) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
 }
 

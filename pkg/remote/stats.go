@@ -3,10 +3,11 @@ package remote
 import (
 	"cmp"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Stats are the numbers of what a Client did.
@@ -136,6 +137,6 @@ func (c *Client) Stats() Stats {
 		s.BytesWritten += one.BytesWritten
 		s.Hosts = append(s.Hosts, *one)
 	}
-	slices.SortFunc(s.Hosts, func(a, b HostStats) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.Slice(s.Hosts, func(a, b HostStats) int { return cmp.Compare(a.Name, b.Name) })
 	return s
 }

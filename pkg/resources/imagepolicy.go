@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // The values of Options.ImagePolicies.
@@ -135,7 +136,7 @@ func BuildImagePolicies(all []ImagePolicy, opts Options) ([]File, error) {
 			n++
 		}
 	}
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Slice(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return files, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // An ObjectName names an object of a cluster.
@@ -72,7 +73,7 @@ func (c *Changes) AddDropped(before, after []File) {
 			c.Removed = append(c.Removed, n)
 		}
 	}
-	slices.SortFunc(c.Removed, compareNames)
+	sorting.Slice(c.Removed, compareNames)
 }
 
 // Compare returns how the objects in the files after differ from those before. A file may contain
@@ -120,9 +121,9 @@ func Compare(before, after []File) (*Changes, error) {
 			c.Removed = append(c.Removed, name)
 		}
 	}
-	slices.SortFunc(c.Settings, func(a, b Setting) int { return compareNames(a.ObjectName, b.ObjectName) })
+	sorting.Slice(c.Settings, func(a, b Setting) int { return compareNames(a.ObjectName, b.ObjectName) })
 	for _, list := range [][]ObjectName{c.Added, c.Changed, c.Removed} {
-		slices.SortFunc(list, compareNames)
+		sorting.Slice(list, compareNames)
 	}
 	c.findRenamed(was, now)
 	return c, nil
@@ -147,7 +148,7 @@ func (c *Changes) findRenamed(was, now map[ObjectName]object) {
 			c.Renamed = append(c.Renamed, RenamedObject{from[0], to[0]})
 		}
 	}
-	slices.SortFunc(c.Renamed, func(a, b RenamedObject) int { return compareNames(a.From, b.From) })
+	sorting.Slice(c.Renamed, func(a, b RenamedObject) int { return compareNames(a.From, b.From) })
 }
 
 // ObjectNames returns the objects in files. Files that are not manifests are ignored.
@@ -161,7 +162,7 @@ func ObjectNames(files []File) (names []ObjectName) {
 			names = append(names, o.name)
 		}
 	}
-	slices.SortFunc(names, compareNames)
+	sorting.Slice(names, compareNames)
 	return slices.Compact(names)
 }
 

@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // The names of files in the layout of oc mirror.
@@ -70,7 +71,7 @@ func OCMirrorFiles(files []File) ([]File, error) {
 	}
 	more, err := joinSignatures(signatures)
 	out = append(out, more...)
-	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Slice(out, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return out, err
 }
 

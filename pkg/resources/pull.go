@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // locationPattern is the CRDs' pattern for the sources and mirrors of mirror sets, without wildcard
@@ -92,7 +93,7 @@ func isName(name string, ref reference.Reference) bool {
 // mergePulls sorts pulls, which have one mirror repository and one kind each and may share these
 // slices, and merges those with the same name and identifier.
 func mergePulls(pulls []pull) []pull {
-	slices.SortFunc(pulls, comparePulls)
+	sorting.Slice(pulls, comparePulls)
 	merged := pulls[:0] // never overtakes the loop
 	for _, p := range pulls {
 		n := len(merged)

@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Requested is what manifests make a cluster request from a mirror. ReadRequested makes it.
@@ -89,7 +90,7 @@ func ReadRequested(files []File) *Requested {
 			r.Unreadable = append(r.Unreadable, UnreadableFile{f.Name, err})
 		}
 	}
-	slices.SortFunc(r.entries, func(a, b entry) int { return strings.Compare(a.source, b.source) })
+	sorting.Slice(r.entries, func(a, b entry) int { return strings.Compare(a.source, b.source) })
 	return r
 }
 

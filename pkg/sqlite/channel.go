@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // An edge is a row of table channel_entry: a bundle in a channel, and optionally one bundle that it
@@ -100,7 +100,7 @@ func entries(head string, edges []edge) []catalog.Entry {
 			all[i].Skips = append(all[i].Skips, target)
 		}
 	}
-	slices.SortFunc(all, func(a, b catalog.Entry) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.Slice(all, func(a, b catalog.Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Record lists what a mirror contains of one image set, as far as clusters use it. The
@@ -122,7 +123,7 @@ func bySource(images []resources.Image) func(reference.Reference) bool {
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortFunc(order, func(a, b int32) int { return compareReferences(images[a].Source, images[b].Source) })
+	sorting.Slice(order, func(a, b int32) int { return compareReferences(images[a].Source, images[b].Source) })
 	return func(source reference.Reference) bool {
 		_, found := slices.BinarySearchFunc(order, source, func(i int32, source reference.Reference) int {
 			return compareReferences(images[i].Source, source)
@@ -224,7 +225,7 @@ func (r *Record) Platform() resources.Platform {
 	for d, all := range bodies {
 		p.Signatures = append(p.Signatures, resources.Signed{Digest: d, Signatures: all})
 	}
-	slices.SortFunc(p.Signatures, func(a, b resources.Signed) int { return cmp.Compare(a.Digest, b.Digest) })
+	sorting.Slice(p.Signatures, func(a, b resources.Signed) int { return cmp.Compare(a.Digest, b.Digest) })
 	if r.GraphData != nil {
 		p.GraphData = *r.GraphData
 	}

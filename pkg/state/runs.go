@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // runsFile lists the last run of each destination and image set.
@@ -77,7 +79,7 @@ func (w *Workspace) SaveRun(r Run) error {
 		return same
 	})
 	all = append(all, r)
-	slices.SortFunc(all, func(a, b Run) int {
+	sorting.Slice(all, func(a, b Run) int {
 		return strings.Compare(a.Destination+"\x00"+a.Name, b.Destination+"\x00"+b.Name)
 	})
 	return w.saveJSON(runsFile, all)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Channel is an update channel of one architecture.
@@ -27,7 +28,7 @@ func (r *Record) Channels() []Channel {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Channel) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Arch, b.Arch)) })
+	sorting.Slice(all, func(a, b Channel) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Arch, b.Arch)) })
 	return all
 }
 

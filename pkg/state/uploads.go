@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Uploads lists the upload sessions that a run has open at a mirror, so that the next run can cancel
@@ -63,7 +65,7 @@ func (w *Workspace) Uploads(mirror string) (*Uploads, error) {
 func (u *Uploads) Pending() []Upload {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return slices.SortedFunc(maps.Values(u.open), func(a, b Upload) int { return strings.Compare(a.Location, b.Location) })
+	return sorting.Sorted(maps.Values(u.open), func(a, b Upload) int { return strings.Compare(a.Location, b.Location) })
 }
 
 // Earlier returns the sessions of earlier runs that did not finish, open or not. Their blobs may be in the mirror: a run can be

@@ -11,6 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan/trust"
 )
@@ -152,6 +153,6 @@ func (r *Manifests) kustomize(t *site.RegistryDestination, ca []byte, without ma
 	if err != nil {
 		return err
 	}
-	r.applied, r.support = applied, slices.SortedFunc(slices.Values(append(files, more...)), func(a, b resources.File) int { return strings.Compare(a.Name, b.Name) })
+	r.applied, r.support = applied, sorting.Sorted(slices.Values(append(files, more...)), func(a, b resources.File) int { return strings.Compare(a.Name, b.Name) })
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -22,6 +21,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/plan/gates/gate"
 	"github.com/gantry-mirror/gantry/plan/trust"
 )
@@ -189,7 +189,7 @@ func gateResult(program string, questions []*gateQuestion) *GateResult {
 		}
 		r.Answers = append(r.Answers, a)
 	}
-	slices.SortFunc(r.Answers, func(a, b GateAnswer) int { return strings.Compare(a.Reference, b.Reference) })
+	sorting.Slice(r.Answers, func(a, b GateAnswer) int { return strings.Compare(a.Reference, b.Reference) })
 	return r
 }
 

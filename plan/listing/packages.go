@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
@@ -144,7 +145,7 @@ func CatalogVersions(ctx context.Context, o CatalogsOptions) ([]string, error) {
 	if len(versions) == 0 {
 		return nil, fmt.Errorf("%s has no tag of a version, such as v4.20", defaultCatalogs[0])
 	}
-	slices.SortFunc(versions, func(a, b updates.Minor) int { return b.Compare(a) })
+	sorting.Slice(versions, func(a, b updates.Minor) int { return b.Compare(a) })
 	var names []string
 	for _, m := range slices.Compact(versions) {
 		names = append(names, m.String())

@@ -22,6 +22,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/plan/trust"
 )
 
@@ -84,7 +85,7 @@ func ReadErrata(ctx context.Context, p *plan.Plan, images image.Reader, jobs int
 		return nil, err
 	}
 	found = slices.DeleteFunc(found, func(e ImageErrata) bool { return e.IsZero() })
-	slices.SortFunc(found, func(a, b ImageErrata) int {
+	sorting.Slice(found, func(a, b ImageErrata) int {
 		return cmp.Or(strings.Compare(a.Image, b.Image), strings.Compare(string(a.Digest), string(b.Digest)))
 	})
 	return &Errata{Releases: ReleaseErrata(p), Images: found, Read: len(of)}, nil

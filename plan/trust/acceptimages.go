@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -21,6 +20,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // AcceptedImages is what a signature policy found in a run.
@@ -176,7 +176,7 @@ func JudgeMirror(ctx context.Context, e *env.Env, of *SignaturePolicy, t *site.R
 			refused = append(refused, RefusedImage{d.name, d.err.Error()})
 		}
 	}
-	slices.SortFunc(refused, func(a, b RefusedImage) int { return strings.Compare(a.Source, b.Source) })
+	sorting.Slice(refused, func(a, b RefusedImage) int { return strings.Compare(a.Source, b.Source) })
 	return found.summary(of.policy), refused, nil
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
 	"github.com/gantry-mirror/gantry/pkg/signature/policy"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // VerifiedSignatures counts what a signature policy found. An image counts once, whatever its names in
@@ -317,7 +318,7 @@ func (d *judged) planSigners() []plan.Signer {
 	for _, s := range d.signers {
 		all = append(all, plan.Signer{Type: s.Type, Name: s.Name})
 	}
-	slices.SortFunc(all, plan.CompareSigners)
+	sorting.Slice(all, plan.CompareSigners)
 	return slices.Compact(all)
 }
 
@@ -340,7 +341,7 @@ func (a *judgement) summary(p *policy.Policy) *VerifiedSignatures {
 			}
 		}
 	}
-	for _, signer := range slices.SortedFunc(maps.Keys(by), plan.CompareSigners) {
+	for _, signer := range sorting.Sorted(maps.Keys(by), plan.CompareSigners) {
 		s.Signed = append(s.Signed, SignedImages{signer, by[signer]})
 	}
 	return s

@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -136,7 +137,7 @@ func (c *Chooser) candidates(ctx context.Context, img *plan.Image, m *plan.Manif
 		return nil, err
 	}
 	ranked := slices.Clone(old)
-	slices.SortStableFunc(ranked, func(a, b oldImage) int {
+	sorting.Slice(ranked, func(a, b oldImage) int {
 		return cmp.Compare(distance(m.Blobs, a.blobs, sizes), distance(m.Blobs, b.blobs, sizes))
 	})
 	var all []Candidate
@@ -162,7 +163,7 @@ func (c *Chooser) candidates(ctx context.Context, img *plan.Image, m *plan.Manif
 	for _, o := range ranked {
 		rest := slices.DeleteFunc(slices.Clone(o.blobs), func(b ocispec.Descriptor) bool { return slices.Contains(m.Blobs, b.Digest) })
 		size := sizes[m.Blobs[place]]
-		slices.SortStableFunc(rest, func(a, b ocispec.Descriptor) int { return cmp.Compare(ratio(a.Size, size), ratio(b.Size, size)) })
+		sorting.Slice(rest, func(a, b ocispec.Descriptor) int { return cmp.Compare(ratio(a.Size, size), ratio(b.Size, size)) })
 		for _, b := range rest {
 			add(b)
 		}

@@ -34,6 +34,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/file/space"
 	"github.com/gantry-mirror/gantry/pkg/image"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 const (
@@ -144,7 +145,7 @@ func (m *maker) each(ctx context.Context, changes []Change) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	slices.SortFunc(m.result.Deltas, func(a, b archive.CarriedDelta) int { return cmp.Compare(a.Digest, b.Digest) })
+	sorting.Slice(m.result.Deltas, func(a, b archive.CarriedDelta) int { return cmp.Compare(a.Digest, b.Digest) })
 	return nil
 }
 

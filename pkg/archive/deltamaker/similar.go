@@ -18,6 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 const (
@@ -84,7 +85,7 @@ func (s *similarLayers) find(c *Change, files []uint64) []Candidate {
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b match) int { return cmp.Or(cmp.Compare(b.shared, a.shared), cmp.Compare(a.Digest, b.Digest)) })
+	sorting.Slice(found, func(a, b match) int { return cmp.Or(cmp.Compare(b.shared, a.shared), cmp.Compare(a.Digest, b.Digest)) })
 	var all []Candidate
 	for _, f := range found[:min(len(found), maxSimilar)] {
 		all = append(all, f.Candidate)

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Encode writes the olm.bundle object of a bundle, from its package, name, image, properties and
@@ -21,7 +22,7 @@ func Encode(b *catalog.Bundle) (*catalog.Meta, error) {
 		return nil, err
 	}
 	images := slices.Clone(b.RelatedImages)
-	slices.SortFunc(images, func(a, b catalog.RelatedImage) int {
+	sorting.Slice(images, func(a, b catalog.RelatedImage) int {
 		return cmp.Or(cmp.Compare(a.Image, b.Image), cmp.Compare(a.Name, b.Name))
 	})
 
@@ -91,7 +92,7 @@ func sorted(all []catalog.Property) ([]catalog.Property, error) {
 			bytes.Compare(a.Value, b.Value),
 		)
 	}
-	slices.SortFunc(properties, compare)
+	sorting.Slice(properties, compare)
 	return slices.CompactFunc(properties, func(a, b catalog.Property) bool { return compare(a, b) == 0 }), nil
 }
 

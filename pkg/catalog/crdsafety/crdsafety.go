@@ -25,6 +25,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Rule is a rule of OLM v1 for updates of CustomResourceDefinitions. Rules about one keyword of a
@@ -134,7 +136,7 @@ func Compare(old, next *CRD) []Violation {
 	}
 	all = append(all, servedVersions(old, next)...)
 	all = topmost(all)
-	slices.SortStableFunc(all, func(a, b Violation) int {
+	sorting.Slice(all, func(a, b Violation) int {
 		return cmp.Or(strings.Compare(a.Version, b.Version), strings.Compare(a.Field, b.Field), strings.Compare(string(a.Rule), string(b.Rule)), strings.Compare(a.Keyword, b.Keyword))
 	})
 	return all
@@ -183,7 +185,7 @@ func betweenServed(c *CRD) []Violation {
 			served = append(served, &c.Versions[i])
 		}
 	}
-	slices.SortFunc(served, func(a, b *Version) int { return compareNames(a.Name, b.Name) })
+	sorting.Slice(served, func(a, b *Version) int { return compareNames(a.Name, b.Name) })
 	var all []Violation
 	for i, a := range served {
 		for _, b := range served[i+1:] {

@@ -1,8 +1,9 @@
 package diff
 
 import (
-	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A paired holds the elements of two lists with the same key; one may be nil.
@@ -47,7 +48,7 @@ func pair[T any](before, after []*T, key func(*T) string) []paired[T] {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return strings.Compare(keys[i], keys[j]) })
+	sorting.Slice(order, func(i, j int) int { return strings.Compare(keys[i], keys[j]) })
 	sorted := make([]paired[T], len(pairs))
 	for i, at := range order {
 		sorted[i] = pairs[at]

@@ -18,10 +18,10 @@ package diff
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Change says which of two catalogs has something.
@@ -171,7 +171,7 @@ func Compare(before, after *catalog.Catalog) *Diff {
 	for _, both := range pair(before.Packages, after.Packages, name) {
 		d.pkg(both.before, both.after)
 	}
-	slices.SortStableFunc(d.Others, func(a, b Other) int {
+	sorting.Slice(d.Others, func(a, b Other) int {
 		return cmp.Or(strings.Compare(a.Package, b.Package), strings.Compare(a.Schema, b.Schema), strings.Compare(a.Name, b.Name))
 	})
 	return d

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // notJSON is reported instead of members if a text cannot be parsed.
@@ -109,6 +111,6 @@ func elements(list jsontext.Value) []jsontext.Value {
 		end := dec.InputOffset()
 		found = append(found, list[end-int64(len(v)):end])
 	}
-	slices.SortFunc(found, func(a, b jsontext.Value) int { return bytes.Compare(a, b) })
+	sorting.Slice(found, func(a, b jsontext.Value) int { return bytes.Compare(a, b) })
 	return found
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // platform makes mirror.platform from the releases that clusters run.
@@ -59,7 +60,7 @@ func (d *drafter) channelOf(name string, clusters []installed.ClusterVersion) (c
 			c.Product = release.OKD
 		}
 	}
-	slices.SortFunc(versions, compareVersions)
+	sorting.Slice(versions, compareVersions)
 	slices.Sort(lines)
 	switch {
 	case len(versions) > 1:

@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // An Excerpt is what a catalog contains of a bundle's manifests.
@@ -78,7 +79,7 @@ func Of(b *catalog.Bundle) (Excerpt, error) {
 	if short != nil {
 		x.take(*short) // it takes precedence over the object
 	}
-	slices.SortStableFunc(x.CRDs, func(a, b CRD) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Slice(x.CRDs, func(a, b CRD) int { return strings.Compare(a.Name, b.Name) })
 	return x, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A channel is an original channel with its edges indexed. Entries are numbered by their position
@@ -76,9 +77,9 @@ func (c *channel) order() {
 	all := make([]int, len(c.entries))
 	for i := range all {
 		all[i] = i
-		slices.SortFunc(c.below[i], lowestFirst)
+		sorting.Slice(c.below[i], lowestFirst)
 	}
-	slices.SortFunc(all, lowestFirst)
+	sorting.Slice(all, lowestFirst)
 	seen := make([]bool, len(all))
 	next := 0
 	// The stack is explicit, because a replaces chain may be as long as a catalog.
@@ -143,7 +144,7 @@ func (c *channel) covering(these []int) []int {
 			covering = append(covering, i)
 		}
 	}
-	slices.SortFunc(covering, func(a, b int) int { return cmp.Compare(c.level[a], c.level[b]) })
+	sorting.Slice(covering, func(a, b int) int { return cmp.Compare(c.level[a], c.level[b]) })
 	return covering
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A subset is what is kept of a channel.
@@ -107,7 +108,7 @@ func (c *channel) candidates(selected []bool, free bool) []int {
 		candidates = append(candidates, c.chain[0])
 	}
 	// In a cycle, an entry may have a lower level than what it covers.
-	slices.SortStableFunc(candidates, func(a, b int) int {
+	sorting.Slice(candidates, func(a, b int) int {
 		switch {
 		case selected[a] == selected[b]:
 			return 0
@@ -195,7 +196,7 @@ func (g *closure) run() bool {
 			}
 			continue
 		}
-		slices.SortFunc(unconnected, func(a, b int) int { return cmp.Compare(g.level[b], g.level[a]) })
+		sorting.Slice(unconnected, func(a, b int) int { return cmp.Compare(g.level[b], g.level[a]) })
 		repaired := false
 		for _, y := range unconnected {
 			repaired = g.repair(y) || repaired

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // repair connects y, which is a second head or stranded, to the chain. It reports whether it
@@ -78,7 +79,7 @@ func (g *closure) cheapest(y int) []int {
 				next = append(next, x)
 			}
 		}
-		slices.SortFunc(next, func(a, b int) int { return cmp.Compare(g.level[a], g.level[b]) })
+		sorting.Slice(next, func(a, b int) int { return cmp.Compare(g.level[a], g.level[b]) })
 		ends := false
 		for _, x := range next {
 			var path []int

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Required is a bundle that others need, from a channel of a package of the catalog. The package
@@ -32,7 +33,7 @@ func addRequired(c *catalog.Catalog, requests []request, required []Required) ([
 			requests = append(requests, request{Package: imageset.Package{Name: r.Package}, dependency: true})
 		}
 	}
-	slices.SortStableFunc(requests, func(a, b request) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.Slice(requests, func(a, b request) int { return cmp.Compare(a.Name, b.Name) })
 	return requests, nil
 }
 
@@ -57,6 +58,6 @@ func (s *selection) addDependencies() error {
 			w.requested[i].Reason, w.requested[i].For = Dependency, r.For
 		}
 	}
-	slices.SortStableFunc(s.drafts, func(a, b *draft) int { return cmp.Compare(a.Name, b.Name) })
+	sorting.Slice(s.drafts, func(a, b *draft) int { return cmp.Compare(a.Name, b.Name) })
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A selection is the state of filtering one package.
@@ -69,7 +70,7 @@ func (s *selection) noteOn(channel, format string, args ...any) {
 
 // sentences returns the notes in order.
 func (s *selection) sentences() []string {
-	slices.SortStableFunc(s.notes, func(a, b note) int {
+	sorting.Slice(s.notes, func(a, b note) int {
 		if (a.channel == "") != (b.channel == "") {
 			return strings.Compare(b.channel, a.channel)
 		}

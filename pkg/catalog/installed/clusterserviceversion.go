@@ -9,6 +9,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // The phases of a ClusterServiceVersion that are relevant here (operator-framework/api,
@@ -150,7 +151,7 @@ func packageLabel(m metadata) string {
 }
 
 func sortAPIs(o *Operator) {
-	slices.SortFunc(o.APIs, func(a, b API) int {
+	sorting.Slice(o.APIs, func(a, b API) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Version, b.Version))
 	})
 	o.APIs = slices.Compact(o.APIs)

@@ -26,6 +26,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // An Operator is one operator that a cluster runs.
@@ -143,7 +144,7 @@ next:
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Operator) int {
+	sorting.Slice(all, func(a, b Operator) int {
 		return cmp.Or(
 			cmp.Compare(a.Package, b.Package),
 			cmp.Compare(a.Namespace, b.Namespace),

@@ -35,6 +35,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Options add to a drawing what the package itself does not contain.
@@ -90,7 +91,7 @@ func Draw(p *catalog.Package, o Options) (diagram.Drawing, error) {
 func choose(p *catalog.Package, names []string) ([]*catalog.Channel, error) {
 	if len(names) == 0 {
 		channels := slices.Clone(p.Channels)
-		slices.SortStableFunc(channels, func(a, b *catalog.Channel) int {
+		sorting.Slice(channels, func(a, b *catalog.Channel) int {
 			if first := rank(b.Name == p.DefaultChannel) - rank(a.Name == p.DefaultChannel); first != 0 {
 				return first
 			}

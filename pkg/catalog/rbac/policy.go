@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // APIGroup is the group of roles and bindings.
@@ -166,7 +168,7 @@ func (p *Policy) Accounts() []Account {
 			found[a] = true
 		}
 	}
-	return slices.SortedFunc(maps.Keys(found), func(a, b Account) int { return strings.Compare(a.String(), b.String()) })
+	return sorting.Sorted(maps.Keys(found), func(a, b Account) int { return strings.Compare(a.String(), b.String()) })
 }
 
 // rules returns the rules of an account by namespace, and the bindings whose role is not in the policy.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // The remedy if no catalog has what a bundle depends on.
@@ -114,7 +116,7 @@ func (r *round) otherVersions(want inPackage) string {
 		if len(have) == 0 {
 			continue
 		}
-		slices.SortFunc(have, semver.Version.Compare)
+		sorting.Slice(have, semver.Version.Compare)
 		have = slices.CompactFunc(have, semver.Version.Equals)
 		first, last := have[0], have[len(have)-1]
 		if len(have) > maxNames {

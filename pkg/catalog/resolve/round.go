@@ -2,9 +2,9 @@ package resolve
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A round is one call of Dependencies.
@@ -49,7 +49,7 @@ func newRound(catalogs []Catalog, added []Addition) *round {
 		}
 		r.sources = append(r.sources, s)
 	}
-	slices.SortFunc(r.sources, byPreference)
+	sorting.Slice(r.sources, byPreference)
 	for _, a := range added {
 		r.added[a.BundleRef] = true
 		r.added[BundleRef{Catalog: a.Catalog, Package: a.Package, Bundle: a.Bundle}] = true

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // An api is a kind of resource that one operator provides and others require.
@@ -63,7 +64,7 @@ func (t *valueCache) provided(b *catalog.Bundle) (apis []api, labels []string, d
 			deprecated = true
 		}
 	}
-	slices.SortFunc(apis, compareAPIs)
+	sorting.Slice(apis, compareAPIs)
 	slices.Sort(labels)
 	return slices.Compact(apis), slices.Compact(labels), deprecated
 }

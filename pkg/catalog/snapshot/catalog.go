@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Catalog returns what reading the image with these options would return. The error is ErrNotStored
@@ -97,7 +98,7 @@ func (s *Snapshot) outlines(wants func(string) bool) ([]*catalog.Package, error)
 		}
 		outlines = append(outlines, more...)
 	}
-	slices.SortStableFunc(outlines, func(a, b *catalog.Package) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Slice(outlines, func(a, b *catalog.Package) int { return strings.Compare(a.Name, b.Name) })
 	return outlines, nil
 }
 

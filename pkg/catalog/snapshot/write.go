@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Write writes a snapshot of what was read of an image. Only the Content is stored, so a snapshot
@@ -59,7 +61,7 @@ func write(out io.Writer, c Content) error {
 			return fmt.Errorf("copying the older snapshot: %w", err)
 		}
 	}
-	slices.SortFunc(ix.Packages, func(a, b storedPackage) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Slice(ix.Packages, func(a, b storedPackage) int { return strings.Compare(a.Name, b.Name) })
 	return w.finish(ix)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Check checks operators against the catalogs of a mirror, each as the generation of OLM that manages
@@ -91,7 +92,7 @@ func checkOperator(o installed.Operator, deps *dependencies, c cluster) Result {
 		}
 		a.Paths = append(a.Paths, routes...)
 	}
-	slices.SortStableFunc(a.Paths, func(a, b Path) int { return cmp.Compare(a.Outcome.rank(), b.Outcome.rank()) })
+	sorting.Slice(a.Paths, func(a, b Path) int { return cmp.Compare(a.Outcome.rank(), b.Outcome.rank()) })
 	a.Outcome = a.Paths[0].Outcome
 	worst := a.Paths[len(a.Paths)-1]
 	if o.Generation == graph.Classic && len(o.Channels) == 0 && worst.Outcome == Stranded && a.Outcome != Stranded {

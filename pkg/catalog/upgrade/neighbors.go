@@ -7,6 +7,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Neighbors returns the updates that OLM v1 makes from the bundles of a package: of a ClusterExtension
@@ -34,7 +35,7 @@ func Neighbors(p *catalog.Package) []graph.Hop {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b graph.Hop) int {
+	sorting.Slice(all, func(a, b graph.Hop) int {
 		return cmp.Or(strings.Compare(a.From, b.From), strings.Compare(a.To, b.To))
 	})
 	return slices.CompactFunc(all, func(a, b graph.Hop) bool { return a.From == b.From && a.To == b.To })
@@ -56,7 +57,7 @@ func Detours(p *catalog.Package, from *catalog.Bundle, to string) []string {
 			between = append(between, b)
 		}
 	}
-	slices.SortStableFunc(between, func(a, b *catalog.Bundle) int { return a.Version.Compare(b.Version) })
+	sorting.Slice(between, func(a, b *catalog.Bundle) int { return a.Version.Compare(b.Version) })
 	var names []string
 	for _, b := range between {
 		names = append(names, b.Name)

@@ -7,6 +7,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Replacement is what clusters lose if a catalog replaces another one under its name.
@@ -93,7 +94,7 @@ func byVersion(p *catalog.Package, keep func(name string) bool) []*catalog.Bundl
 			all = append(all, b)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *catalog.Bundle) int {
+	sorting.Slice(all, func(a, b *catalog.Bundle) int {
 		return cmp.Or(catalog.NewVersionRelease(a.Version, a.Release).Compare(catalog.NewVersionRelease(b.Version, b.Release)), cmp.Compare(a.Name, b.Name))
 	})
 	return slices.CompactFunc(all, func(a, b *catalog.Bundle) bool { return a.Name == b.Name })

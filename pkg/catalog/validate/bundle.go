@@ -11,6 +11,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // bundles checks the bundles of a package.
@@ -45,7 +46,7 @@ func (r *report) bundles(p *catalog.Package) {
 		if len(same) < 2 {
 			continue
 		}
-		slices.SortFunc(same, func(a, b *catalog.Bundle) int { return cmp.Compare(a.Name, b.Name) })
+		sorting.Slice(same, func(a, b *catalog.Bundle) int { return cmp.Compare(a.Name, b.Name) })
 		names := make([]string, len(same))
 		for i, b := range same {
 			names[i] = b.Name

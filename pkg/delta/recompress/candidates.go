@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/klauspost/compress/flate"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // evidence is what the beginning of a blob shows about its compressor.
@@ -110,7 +112,7 @@ func (e evidence) candidates() []candidate {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(ranks[a], ranks[b]) })
+	sorting.Slice(all, func(a, b candidate) int { return cmp.Compare(ranks[a], ranks[b]) })
 	return all
 }
 

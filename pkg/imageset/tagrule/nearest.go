@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // maxNearest is the number of tags that Nearest lists.
@@ -31,7 +33,7 @@ func (s *Selector) Nearest(tags []string) string {
 		failed[why] = append(failed[why], t)
 	}
 	for _, all := range failed {
-		slices.SortFunc(all, compare)
+		sorting.Slice(all, compare)
 	}
 	switch {
 	case len(failed[failsPrerelease]) > 0:

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/Masterminds/semver/v3"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Rule says which tags of a repository are selected. The zero value selects all.
@@ -97,7 +99,7 @@ func (s *Selector) Match(tags []string) []Tag {
 			all = append(all, t)
 		}
 	}
-	slices.SortFunc(all, compare)
+	sorting.Slice(all, compare)
 	return slices.CompactFunc(all, func(a, b Tag) bool { return a.Name == b.Name })
 }
 
@@ -210,7 +212,7 @@ func (s *Selector) Choose(matched []Tag, created map[string]time.Time) []string 
 	}
 	if n := s.rule.Newest; n > 0 && len(kept) > n {
 		if !s.ByVersion(matched) {
-			slices.SortStableFunc(kept, func(a, b Tag) int { return created[b.Name].Compare(created[a.Name]) })
+			sorting.Slice(kept, func(a, b Tag) int { return created[b.Name].Compare(created[a.Name]) })
 		}
 		kept = kept[:n]
 	}

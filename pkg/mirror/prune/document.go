@@ -14,6 +14,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Kind and Version are those of the document.
@@ -116,14 +117,14 @@ func (p *DeletionPlan) Empty() bool {
 
 // sort sorts the lists and counts.
 func (p *DeletionPlan) sort() {
-	slices.SortFunc(p.Tags, func(a, b Tag) int {
+	sorting.Slice(p.Tags, func(a, b Tag) int {
 		return cmp.Or(strings.Compare(a.Repository, b.Repository), strings.Compare(a.Tag, b.Tag))
 	})
-	slices.SortFunc(p.Manifests, compareManifests)
-	slices.SortFunc(p.Lists, func(a, b List) int {
+	sorting.Slice(p.Manifests, compareManifests)
+	sorting.Slice(p.Lists, func(a, b List) int {
 		return cmp.Or(strings.Compare(a.Repository, b.Repository), strings.Compare(string(a.Subject), string(b.Subject)))
 	})
-	slices.SortFunc(p.Kept, func(a, b Kept) int {
+	sorting.Slice(p.Kept, func(a, b Kept) int {
 		return cmp.Or(strings.Compare(a.Repository, b.Repository), strings.Compare(string(a.Digest), string(b.Digest)), strings.Compare(a.Tag, b.Tag))
 	})
 	p.count()

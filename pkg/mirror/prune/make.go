@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Options are options of Make and Execute.
@@ -148,7 +149,7 @@ func Make(ctx context.Context, r *Recorded, registry Reader, o Options) (*Deleti
 		}
 		s.addTo(p)
 	}
-	slices.SortFunc(p.Manifests, compareManifests)
+	sorting.Slice(p.Manifests, compareManifests)
 	m.countBytes(p, surveys)
 	p.sort()
 	return p, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/plan/asked"
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Options are a plan, and what is known beside it.
@@ -151,7 +152,7 @@ func (b *builder) attention() page.Section {
 		s.Messages = append(s.Messages, m)
 	}
 	rank := map[page.Level]int{page.Error: 0, page.Warning: 1, page.Note: 2}
-	slices.SortStableFunc(s.Messages, func(x, y page.Message) int { return rank[x.Level] - rank[y.Level] })
+	sorting.Slice(s.Messages, func(x, y page.Message) int { return rank[x.Level] - rank[y.Level] })
 	return s
 }
 

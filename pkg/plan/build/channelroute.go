@@ -10,6 +10,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/platform/path"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A channelRouter finds update paths that lead through several channels: from a release in one channel to the end of the
@@ -81,7 +82,7 @@ func newChannelRouter(all []*channel, ch *channel, policy func(*channel) path.Po
 			r.channels = append(r.channels, o)
 		}
 	}
-	slices.SortStableFunc(r.channels, func(a, b *channel) int { return graph.Compare(b.maxVersion(), a.maxVersion()) })
+	sorting.Slice(r.channels, func(a, b *channel) int { return graph.Compare(b.maxVersion(), a.maxVersion()) })
 	return r
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A ChartRenderer renders charts. The error is a *render.Error if the chart, or what is set for it, is wrong.
@@ -67,8 +67,8 @@ func readCharts(ctx context.Context, cfg *imageset.Helm, sources Sources, opts O
 	for _, note := range r.out.notes {
 		opts.Warn(note)
 	}
-	slices.SortFunc(r.out.charts, plan.CompareCharts)
-	slices.SortStableFunc(r.out.missing, func(a, b plan.Missing) int { return strings.Compare(a.Source, b.Source) })
+	sorting.Slice(r.out.charts, plan.CompareCharts)
+	sorting.Slice(r.out.missing, func(a, b plan.Missing) int { return strings.Compare(a.Source, b.Source) })
 	return r.out, nil
 }
 

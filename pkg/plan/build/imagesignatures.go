@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/signature/cosign"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A signedImage is a manifest of a release: a payload, a component, a boot image or one of their
@@ -46,7 +47,7 @@ func (s *signedImage) add(img *plan.Image, index bool, of releasePolicies) {
 			}
 		}
 	}
-	slices.SortFunc(s.reasons, plan.CompareReasons)
+	sorting.Slice(s.reasons, plan.CompareReasons)
 	s.reasons = slices.Compact(s.reasons)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A catalogReduction is a catalog of a plan with the packages to exclude from it.
@@ -105,7 +106,7 @@ func (r *catalogReduction) build(ctx context.Context, c *plan.Catalog, sources S
 		r.notes = append(r.notes, fmt.Sprintf("%s: package %s is excluded: %s missing: %s",
 			c.Name(), pkg, count(len(images), "image is", "images are"), strings.Join(images, ", ")))
 	}
-	slices.SortFunc(c.Excluded, func(a, b plan.Excluded) int { return strings.Compare(a.Package, b.Package) })
+	sorting.Slice(c.Excluded, func(a, b plan.Excluded) int { return strings.Compare(a.Package, b.Package) })
 	return "", nil
 }
 

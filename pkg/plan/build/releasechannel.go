@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/platform/path"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A channel is a release channel of the configuration with its update graph for one architecture.
@@ -246,7 +247,7 @@ func (ch *channel) notes() []string {
 		for v, pattern := range ch.blocked {
 			blocked = append(blocked, fmt.Sprintf("%s (%s)", v, pattern))
 		}
-		slices.SortFunc(blocked, func(a, b string) int {
+		sorting.Slice(blocked, func(a, b string) int {
 			a, _, _ = strings.Cut(a, " ")
 			b, _, _ = strings.Cut(b, " ")
 			return compareVersions(a, b)

@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // platformReleases are the platform releases of a plan. The zero value has none.
@@ -264,7 +265,7 @@ func (r platformReleases) entries() []plan.Release {
 	for _, p := range r.payloads {
 		all = append(all, p.entry)
 	}
-	slices.SortFunc(all, func(a, b plan.Release) int { return strings.Compare(a.Name(), b.Name()) })
+	sorting.Slice(all, func(a, b plan.Release) int { return strings.Compare(a.Name(), b.Name()) })
 	return all
 }
 

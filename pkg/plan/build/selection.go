@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Selection is the content that a configuration selects of its catalogs, before any image is looked up or built.
@@ -168,7 +169,7 @@ func leaveOutYoung(ctx context.Context, all []*selectedCatalog, sources Sources,
 		}
 		if len(found) > 0 {
 			r.young = append(r.young, found...)
-			slices.SortFunc(r.young, func(a, b plan.YoungBundle) int {
+			sorting.Slice(r.young, func(a, b plan.YoungBundle) int {
 				return cmp.Or(strings.Compare(a.Package, b.Package), strings.Compare(a.Bundle, b.Bundle))
 			})
 			again = true

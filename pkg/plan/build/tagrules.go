@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset/tagrule"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // listedImages are the images of additionalImages, with those that rules for tags select.
@@ -46,7 +46,7 @@ func listImages(ctx context.Context, images []imageset.Image, sources Sources, o
 		all.rules = append(all.rules, r.rules...)
 		all.notes = append(all.notes, r.notes...)
 	}
-	slices.SortFunc(all.rules, func(a, b plan.TagRule) int {
+	sorting.Slice(all.rules, func(a, b plan.TagRule) int {
 		return cmp.Or(strings.Compare(a.Repository, b.Repository), strings.Compare(string(a.Selection), string(b.Selection)))
 	})
 	return all, err
@@ -142,7 +142,7 @@ func nearestAge(matched []tagrule.Tag, created map[string]time.Time) string {
 	if len(dated) == 0 {
 		return fmt.Sprintf("%s, but no creation time is known", count(len(matched), "tag matches by its name", "tags match by their names"))
 	}
-	slices.SortStableFunc(dated, func(a, b tagrule.Tag) int { return created[b.Name].Compare(created[a.Name]) })
+	sorting.Slice(dated, func(a, b tagrule.Tag) int { return created[b.Name].Compare(created[a.Name]) })
 	newest, oldest := dated[0].Name, dated[len(dated)-1].Name
 	hint := fmt.Sprintf("%s; the newest is %s, created on %s", count(len(matched), "tag matches by its name", "tags match by their names"), newest, day(created[newest].UTC()))
 	if oldest != newest {

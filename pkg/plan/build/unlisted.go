@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // unlistedImages are the images of one catalog that its bundles use and do not list.
@@ -201,7 +202,7 @@ func withUnlisted(catalogs []plan.Catalog, selected []*selectedCatalog, images [
 				bundles[u.Bundle], images[u.Image] = true, true
 			}
 		}
-		slices.SortFunc(c.Unlisted, func(a, b plan.UnlistedImage) int {
+		sorting.Slice(c.Unlisted, func(a, b plan.UnlistedImage) int {
 			return cmp.Or(strings.Compare(a.Package, b.Package), strings.Compare(a.Bundle, b.Bundle), strings.Compare(a.Image, b.Image))
 		})
 		notes = append(notes, r.unlisted.notes...)

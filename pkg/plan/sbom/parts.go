@@ -21,6 +21,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A kind is what a part is.
@@ -91,11 +92,11 @@ func parts(p *plan.Plan) ([]*part, error) {
 	for _, one := range b.parts {
 		all = append(all, one)
 	}
-	slices.SortFunc(all[1:], func(a, b *part) int { return strings.Compare(a.id, b.id) })
+	sorting.Slice(all[1:], func(a, b *part) int { return strings.Compare(a.id, b.id) })
 	for _, one := range all {
 		slices.Sort(one.needs)
 		one.needs = slices.Compact(one.needs)
-		slices.SortFunc(one.attached, func(a, b attachment) int {
+		sorting.Slice(one.attached, func(a, b attachment) int {
 			return cmp.Or(strings.Compare(a.part.id, b.part.id), strings.Compare(string(a.kind), string(b.kind)))
 		})
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Node is one release.
@@ -135,7 +136,7 @@ func sortNodes(nodes []Node) ([]int32, error) {
 		order[i] = i
 		nodes[i].describe()
 	}
-	slices.SortFunc(order, func(a, b int) int { return Compare(nodes[a].Version, nodes[b].Version) })
+	sorting.Slice(order, func(a, b int) int { return Compare(nodes[a].Version, nodes[b].Version) })
 	position := make([]int32, len(nodes))
 	sorted := make([]Node, len(nodes))
 	for at, i := range order {
@@ -214,7 +215,7 @@ func (r Rule) known() bool {
 // build returns the graph. It drops what clients drop, and numbers groups in the order of their
 // first update, so that equal graphs are equal values.
 func (b *builder) build(nodes []Node, links []link) *Graph {
-	slices.SortFunc(links, func(x, y link) int {
+	sorting.Slice(links, func(x, y link) int {
 		return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to), cmp.Compare(x.group, y.group))
 	})
 	g := &Graph{Nodes: nodes, edges: make([]Edge, 0, len(links)), first: make([]int32, len(nodes)+1)}

@@ -12,6 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Release is the metadata of a release image.
@@ -136,7 +137,7 @@ func (m *maker) metadata(r Release, v semver.Version) map[string]string {
 	}
 	channels := append(list(out[graph.ChannelsKey]), m.data.Channels(v, m.arch)...)
 	if len(channels) > 0 {
-		slices.SortStableFunc(channels, compareChannels)
+		sorting.Slice(channels, compareChannels)
 		out[graph.ChannelsKey] = strings.Join(channels, ",")
 	}
 	return out

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/blang/semver/v4"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // supported is the highest version of the format that is supported. Servers also reject higher
@@ -50,9 +50,9 @@ func parse(files map[string][]byte) (*Data, error) {
 	if len(d.names) == 0 {
 		return nil, fmt.Errorf("no channels (%s/*.yaml)", channelsDir)
 	}
-	slices.SortFunc(d.names, compareChannels)
+	sorting.Slice(d.names, compareChannels)
 	for _, m := range d.memberships {
-		slices.SortStableFunc(m, func(a, b membership) int { return compareChannels(a.channel, b.channel) })
+		sorting.Slice(m, func(a, b membership) int { return compareChannels(a.channel, b.channel) })
 	}
 	return d, nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Path leads from one release to another.
@@ -106,7 +107,7 @@ func Find(g *graph.Graph, from []semver.Version, to semver.Version, p Policy) ([
 		return nil, err
 	}
 	from = slices.Clone(from)
-	slices.SortFunc(from, graph.Compare)
+	sorting.Slice(from, graph.Compare)
 	from = slices.CompactFunc(from, func(a, b semver.Version) bool { return graph.Compare(a, b) == 0 })
 
 	var errs []error

@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A BootArtifact is a file on a web server that machines boot from: an ISO image, a disk image, a
@@ -113,7 +114,7 @@ func parseArtifacts(text []byte) ([]BootArtifact, error) {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b BootArtifact) int {
+	sorting.Slice(all, func(a, b BootArtifact) int {
 		return cmp.Or(cmp.Compare(a.Arch, b.Arch), cmp.Compare(a.Platform, b.Platform), cmp.Compare(a.Format, b.Format), cmp.Compare(a.Part, b.Part))
 	})
 	return all, nil

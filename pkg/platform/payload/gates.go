@@ -17,6 +17,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/layers"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // The ConfigMap of gates, and the directory of the operator's own manifests.
@@ -77,7 +78,7 @@ func (r reader) gates(ctx context.Context, below []layer) ([]Gate, error) {
 			return nil, err
 		}
 		if found || before && !manifests {
-			slices.SortFunc(gates, func(a, b Gate) int { return cmp.Compare(a.Name, b.Name) })
+			sorting.Slice(gates, func(a, b Gate) int { return cmp.Compare(a.Name, b.Name) })
 			return gates, nil
 		}
 		before = manifests

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/diagram"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A link is all updates from the releases of one box to those of another.
@@ -45,7 +46,7 @@ func (s *sketch) links() []*link {
 			}
 		}
 	}
-	slices.SortFunc(links, func(a, b *link) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	sorting.Slice(links, func(a, b *link) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	return links
 }
 

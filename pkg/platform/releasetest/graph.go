@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A pair is an update by versions, as in conditional updates.
@@ -160,7 +161,7 @@ func (w *Platform) Graph(channel string, arch release.Arch) ([]byte, error) {
 
 // sortedBlocked returns the blocked updates in the order of their files in the graph data.
 func (w *Platform) sortedBlocked() []Blocked {
-	return slices.SortedStableFunc(slices.Values(w.definition.Blocked), func(a, b Blocked) int { return strings.Compare(a.file(), b.file()) })
+	return sorting.Sorted(slices.Values(w.definition.Blocked), func(a, b Blocked) int { return strings.Compare(a.file(), b.file()) })
 }
 
 func (b Blocked) file() string {
@@ -181,7 +182,7 @@ func (w *Platform) metadata(p *Payload) map[string]string {
 			channels = append(channels, channel)
 		}
 	}
-	slices.SortFunc(channels, func(a, b string) int {
+	sorting.Slice(channels, func(a, b string) int {
 		_, versionOfA, _ := strings.Cut(a, "-")
 		_, versionOfB, _ := strings.Cut(b, "-")
 		return cmp.Or(strings.Compare(versionOfA, versionOfB), strings.Compare(a, b))

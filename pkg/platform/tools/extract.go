@@ -18,6 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // maxSize is the maximum size of one tool.
@@ -218,7 +219,7 @@ func imageFor(ctx context.Context, src image.Reader, source string, d digest.Dig
 		return desc, err
 	}
 	// Any architecture will do: preferably the default one.
-	slices.SortStableFunc(lines, func(a, b ocispec.Descriptor) int { return cmp.Compare(rank(a), rank(b)) })
+	sorting.Slice(lines, func(a, b ocispec.Descriptor) int { return cmp.Compare(rank(a), rank(b)) })
 	var have []string
 	for _, line := range lines {
 		if line.Platform == nil || line.Platform.OS != "linux" || arch != "" && line.Platform.Architecture != string(arch) {

@@ -26,6 +26,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/resources"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Input is what the files are made from.
@@ -87,6 +88,6 @@ func Build(in Input) (files []resources.File, notes []string, err error) {
 		add("not-redirected.txt", lost)
 	}
 	add("README.md", readme(in, len(lost) > 0))
-	slices.SortFunc(files, func(a, b resources.File) int { return strings.Compare(a.Name, b.Name) })
+	sorting.Slice(files, func(a, b resources.File) int { return strings.Compare(a.Name, b.Name) })
 	return files, notes, nil
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A registry is one source registry, as the runtimes see it that are configured by registry.
@@ -69,7 +71,7 @@ func endpoints(pulls []pull) []endpoint {
 	for _, e := range found {
 		list = append(list, *e)
 	}
-	slices.SortFunc(list, func(a, b endpoint) int {
+	sorting.Slice(list, func(a, b endpoint) int {
 		return cmp.Or(cmp.Compare(b.pulls, a.pulls), strings.Compare(a.prefix, b.prefix))
 	})
 	return list

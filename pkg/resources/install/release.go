@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/blang/semver/v4"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // sortReleases returns releases, the newest first; of one version, the payload for several architectures and
@@ -30,7 +32,7 @@ func sortReleases(releases []Release) ([]Release, error) {
 		}
 		return 2
 	}
-	slices.SortFunc(sorted, func(a, b Release) int {
+	sorting.Slice(sorted, func(a, b Release) int {
 		return cmp.Or(versions[b.Version].Compare(versions[a.Version]), strings.Compare(b.Version, a.Version), cmp.Compare(rank(a.Arch), rank(b.Arch)), strings.Compare(a.Arch, b.Arch))
 	})
 	return slices.CompactFunc(sorted, func(a, b Release) bool { return a.Version == b.Version && a.Arch == b.Arch }), nil

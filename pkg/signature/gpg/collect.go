@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/release"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // maxTries is how many signatures of an image are requested from one store. Clusters request no
@@ -58,7 +58,7 @@ func Collect(ctx context.Context, get Getter, stores []string, d digest.Digest, 
 	if err := v.result(); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(v.good, func(a, b Signature) int {
+	sorting.Slice(v.good, func(a, b Signature) int {
 		return cmp.Or(a.Created.Compare(b.Created), bytes.Compare(a.Body, b.Body))
 	})
 	return v.good, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -30,7 +31,7 @@ func absentSets(have *archive.Archive) []state.SetRef {
 			absent = append(absent, s.SetRef)
 		}
 	}
-	slices.SortFunc(absent, func(a, b state.SetRef) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	sorting.Slice(absent, func(a, b state.SetRef) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	return absent
 }
 

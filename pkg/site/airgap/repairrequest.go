@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -64,7 +65,7 @@ func lostContent(have *archive.Archive, damage []archive.Damage, chosen bool) (o
 		}
 	}
 	var names []string
-	for _, s := range slices.SortedFunc(maps.Keys(of), func(a, b state.SetRef) int { return cmp.Compare(a.Sequence, b.Sequence) }) {
+	for _, s := range sorting.Sorted(maps.Keys(of), func(a, b state.SetRef) int { return cmp.Compare(a.Sequence, b.Sequence) }) {
 		names = append(names, fmt.Sprintf("Options.Sequence %d", s.Sequence))
 	}
 	return owner, nil, advice.New(advice.Input, "run this once with each of "+strings.Join(names, ", "), "several archives lost content, and a repair request is for one")
@@ -102,7 +103,7 @@ func newRequest(ctx context.Context, have *archive.Archive, lost []archive.Entry
 			r.Content = append(r.Content, c)
 		}
 	}
-	slices.SortFunc(r.Content, func(a, b state.LostContent) int { return cmp.Compare(a.Digest, b.Digest) })
+	sorting.Slice(r.Content, func(a, b state.LostContent) int { return cmp.Compare(a.Digest, b.Digest) })
 	return r, nil
 }
 

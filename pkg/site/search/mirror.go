@@ -23,6 +23,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // The repositories of platform releases in a mirror, as oc mirror names them.
@@ -118,7 +119,7 @@ func search(ctx context.Context, e *env.Env, t *site.RegistryDestination, folder
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(s.found.Catalogs, func(a, b draft.MirroredCatalog) int { return strings.Compare(a.Image, b.Image) })
+	sorting.Slice(s.found.Catalogs, func(a, b draft.MirroredCatalog) int { return strings.Compare(a.Image, b.Image) })
 	return s, nil
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // pendingType is the artifact type of a [Pending].
@@ -140,6 +142,6 @@ func AllPending(ctx context.Context, r Reader) ([]Pending, error) {
 		}
 		all = append(all, *p)
 	}
-	slices.SortStableFunc(all, func(a, b Pending) int { return a.Since.Compare(b.Since) })
+	sorting.Slice(all, func(a, b Pending) int { return a.Since.Compare(b.Since) })
 	return all, nil
 }

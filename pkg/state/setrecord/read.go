@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -58,7 +58,7 @@ func Current(ctx context.Context, r Reader) ([]Revision, error) {
 			all = append(all, *t)
 		}
 	}
-	slices.SortFunc(all, compareRevisions)
+	sorting.Slice(all, compareRevisions)
 	return all, errors.Join(failed...)
 }
 
@@ -100,7 +100,7 @@ func History(ctx context.Context, r Reader, set *Listed) ([]Revision, error) {
 		}
 		all = append(all, *t)
 	}
-	slices.SortStableFunc(all, compareRevisions)
+	sorting.Slice(all, compareRevisions)
 	return all, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gantry-mirror/gantry/pkg/reference"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 const (
@@ -123,12 +124,12 @@ func listTags(tags []string) []Listed {
 	}
 	list := make([]Listed, 0, len(sets))
 	for _, s := range sets {
-		slices.SortFunc(s.revisions, func(a, b revisionTag) int {
+		sorting.Slice(s.revisions, func(a, b revisionTag) int {
 			return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.digits, b.digits))
 		})
 		s.revisions = slices.Compact(s.revisions)
 		list = append(list, *s)
 	}
-	slices.SortFunc(list, func(a, b Listed) int { return cmp.Compare(a.Tag, b.Tag) })
+	sorting.Slice(list, func(a, b Listed) int { return cmp.Compare(a.Tag, b.Tag) })
 	return list
 }

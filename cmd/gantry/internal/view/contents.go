@@ -8,6 +8,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/contents"
 	"github.com/gantry-mirror/gantry/pkg/progress"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/plan/listing"
 )
 
@@ -29,7 +30,7 @@ func list[R any](rows []R, columns []listColumn[R], wide bool, width int) string
 	var titles, drop []string
 	lines := make([]string, len(rows))
 	byDrop := slices.Clone(columns)
-	slices.SortStableFunc(byDrop, func(a, b listColumn[R]) int { return cmp.Compare(a.drop, b.drop) })
+	sorting.Slice(byDrop, func(a, b listColumn[R]) int { return cmp.Compare(a.drop, b.drop) })
 	for _, c := range byDrop {
 		if c.drop > 0 {
 			drop = append(drop, c.title)

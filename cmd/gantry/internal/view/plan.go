@@ -11,6 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Plan returns a plan as text: what is kept of each package and why, the sizes, those of its notes that are not known, and
@@ -79,7 +80,7 @@ func versions(ch plan.Channel) string {
 			all = append(all, bundle.Version)
 		}
 	}
-	slices.SortStableFunc(all, compareVersions)
+	sorting.Slice(all, compareVersions)
 	switch len(all) {
 	case 0:
 		return "-"

@@ -21,7 +21,8 @@ package layered
 import (
 	"cmp"
 	"math"
-	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Graph is the input of Layout.
@@ -118,7 +119,7 @@ func Layout(g Graph) Result {
 		started = true
 	}
 	result.Height = y + rowHeight
-	slices.SortFunc(result.Routes, func(a, b Route) int { return cmp.Compare(a.Edges[0], b.Edges[0]) })
+	sorting.Slice(result.Routes, func(a, b Route) int { return cmp.Compare(a.Edges[0], b.Edges[0]) })
 	return result
 }
 

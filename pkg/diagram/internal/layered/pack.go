@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // packFrom is the number of boxes with the same successors from which they become a grid.
@@ -48,7 +49,7 @@ func split(g Graph) []*part {
 		p := parts[find(index[a.from])]
 		p.arcs = append(p.arcs, a)
 	}
-	slices.SortStableFunc(list, func(a, b *part) int { return cmp.Compare(len(b.items), len(a.items)) })
+	sorting.Slice(list, func(a, b *part) int { return cmp.Compare(len(b.items), len(a.items)) })
 	return list
 }
 
@@ -69,7 +70,7 @@ func pack(g Graph) (items []*item, of []*item) {
 		if entered[i] {
 			continue
 		}
-		slices.SortFunc(out[i], func(a, b Edge) int {
+		sorting.Slice(out[i], func(a, b Edge) int {
 			return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Weight, b.Weight))
 		})
 		var key strings.Builder
