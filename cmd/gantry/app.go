@@ -56,7 +56,7 @@ type app struct {
 	settings string // a file, or noSettings
 	set      []appliedSetting
 
-	logFile *os.File
+	logFile *logFile
 	log     *slog.Logger
 	// people receives notices and warnings if stderr is a log in JSON, or events; otherwise nil.
 	people *slog.Logger

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/view"
 	"github.com/gantry-mirror/gantry/pkg/advice/escape"
@@ -13,6 +14,11 @@ import (
 // finish reports how the command ended and returns the exit status.
 func (a *app) finish(err error) int {
 	code := status(err)
+	if a.logFile != nil {
+		if err := a.logFile.close(); err != nil {
+			a.warn("the log is incomplete: %v", err)
+		}
+	}
 	if a.events == nil && a.progress == progressJSON {
 		a.events = view.NewEvents(a.stderr) // the flags were invalid
 	}
@@ -32,11 +38,6 @@ func (a *app) finish(err error) int {
 	default:
 		a.line("gantry: %s", errorLine(err))
 	}
-	if a.logFile != nil {
-		if err := a.logFile.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
-			fmt.Fprintf(a.stderr, "gantry: closing the log file: %v\n", err)
-		}
-	}
 	return code
 }
 
@@ -52,4 +53,30 @@ func errorTextOf(code int, err error) *view.ErrorText {
 // An errorDocument is an error on stderr if the output is JSON.
 type errorDocument struct {
 	Error *view.ErrorText `json:"error"`
+}
+
+// A logFile is the file of --log-file. It remembers the first failed write, which the logger ignores.
+type logFile struct {
+	*os.File
+	failed atomic.Pointer[error]
+}
+
+// Write appends to the file.
+func (f *logFile) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p)
+	if err != nil {
+		f.failed.CompareAndSwap(nil, &err)
+	}
+	return n, err
+}
+
+// close closes the file. The error is the first of writing and closing.
+func (f *logFile) close() error {
+	if err := f.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		f.failed.CompareAndSwap(nil, &err)
+	}
+	if failed := f.failed.Load(); failed != nil {
+		return *failed
+	}
+	return nil
 }

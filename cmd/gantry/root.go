@@ -177,7 +177,8 @@ func (a *app) openLog() error {
 		if err != nil {
 			return usagef("--log-file: %w", err)
 		}
-		a.logFile, w = f, f
+		a.logFile = &logFile{File: f}
+		w = a.logFile
 	}
 	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: redact.Attr}
 	if a.progress == progressJSON {

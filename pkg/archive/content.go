@@ -112,7 +112,7 @@ func (c *Content) checkFits(o *Options) error {
 			e = entry{Digest: delta.File, Size: delta.FileSize}
 		}
 		if !e.fits(o.VolumeSize, enc) && !o.omits(d.Digest) {
-			return advice.New(advice.Failure, "set a larger Options.VolumeSize (archiveSize in the configuration), or leave out Options.StrictArchive",
+			return advice.New(advice.Input, "set a larger Options.VolumeSize (archiveSize in the configuration), or leave out Options.StrictArchive",
 				"%s of %d bytes does not fit into a volume of %d bytes", d.Digest, d.Size, o.VolumeSize)
 		}
 	}

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
@@ -55,6 +56,9 @@ func Login(ctx context.Context, o LoginOptions) (*LoginResult, error) {
 		return nil, err
 	}
 	checked, err := client.Login(ctx, host, path)
+	if errors.Is(err, remote.ErrUnauthorized) {
+		return nil, fmt.Errorf("%s refused the password for user %q: %w", host, cred.Username, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ func TestLogin(t *testing.T) {
 			_, err := login("", server.Password)
 			mirrortest.Refused(t, err, advice.Failure, "CertDir")
 			_, err = login(ca, "s3cret-and-wrong")
-			mirrortest.Refused(t, err, advice.Unauthorized)
+			mirrortest.Refused(t, err, advice.Unauthorized, server.Host+" refused the password for user "+strconv.Quote(server.Username))
 			if strings.Contains(env.ErrorText(err), "s3cret") {
 				t.Errorf("the password is in %v", err)
 			}
