@@ -41,6 +41,12 @@ func TestPartOfArchive(t *testing.T) {
 			}
 		}
 	}
+	_, err := importing(mirrortest.FirstMonth + "  blockedImages: [{name: 'tools/'}, {name: acme/operator-index}]\n")
+	fail.On(t, err)
+	bundles("lantern")
+	if s.Has("site", "netcheck") {
+		t.Errorf("blocked images: %v", s.Tags("site"))
+	}
 	for range 2 { // the second time, nothing is copied
 		r, err := importing(mirrortest.FirstMonth)
 		fail.On(t, err)

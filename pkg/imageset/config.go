@@ -175,3 +175,14 @@ type Blocked struct {
 	Name    string
 	Pattern *regexp.Regexp
 }
+
+// BlockedBy returns the pattern of blockedImages that matches an image. Patterns are compared with the reference of the source
+// and with the target repository, both without a transport, as oc mirror does.
+func BlockedBy(patterns []Blocked, source, target string) (string, bool) {
+	for _, p := range patterns {
+		if p.Pattern.MatchString(source) || p.Pattern.MatchString(target) {
+			return p.Name, true
+		}
+	}
+	return "", false
+}

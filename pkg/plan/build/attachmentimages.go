@@ -142,7 +142,7 @@ func (w *attacher) add(repository string, r *sourceRepository, s *sourceSubject)
 		reasons := []plan.Reason{{List: signaturesList}}
 		if s.signed != nil && a.kind == plan.SignatureImage {
 			reasons = s.signed.reasons
-		} else if pattern, ok := blockedBy(w.blocked, strings.TrimPrefix(a.source, ociScheme), repository); ok {
+		} else if pattern, ok := imageset.BlockedBy(w.blocked, strings.TrimPrefix(a.source, ociScheme), repository); ok {
 			if b := (plan.Blocked{Source: a.source, Pattern: pattern, Reasons: reasons}); !slices.ContainsFunc(w.attachedImages.blocked, func(have plan.Blocked) bool { return have.Source == b.Source }) {
 				w.attachedImages.blocked = append(w.attachedImages.blocked, b)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
+	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/graphdata"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -181,7 +182,7 @@ func (r releaseReader) graphBases(payloads []selectedRelease) []graphBase {
 	found := false
 	for i := range all {
 		all[i].refs = slices.DeleteFunc(slices.Compact(all[i].refs), func(ref string) bool {
-			_, ok := blockedBy(r.blocked, ref, plan.GraphRepository)
+			_, ok := imageset.BlockedBy(r.blocked, ref, plan.GraphRepository)
 			return ok
 		})
 		found = found || len(all[i].refs) > 0

@@ -22,7 +22,7 @@ func (h *helmCharts) notesOnPossible(requested *requestSet, blocked []imageset.B
 				continue
 			}
 			known[ref.String()] = true
-			if _, ok := blockedBy(blocked, ref.String(), ref.Path); ok {
+			if _, ok := imageset.BlockedBy(blocked, ref.String(), ref.Path); ok {
 				continue
 			}
 			line, with := ref.String(), ""

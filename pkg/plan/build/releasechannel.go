@@ -125,7 +125,7 @@ func (ch *channel) removeBlocked(patterns []imageset.Blocked) {
 	}
 	ch.blocked = map[string]string{}
 	ch.graph = ch.graph.Keep(func(n graph.Node) bool {
-		p, ok := blockedBy(patterns, normalize(n.Payload), plan.ReleaseRepository)
+		p, ok := imageset.BlockedBy(patterns, normalize(n.Payload), plan.ReleaseRepository)
 		if ok {
 			ch.blocked[n.Version.String()] = p
 		}

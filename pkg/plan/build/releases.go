@@ -108,7 +108,7 @@ func (r releaseReader) choose(ctx context.Context) (*releaseSelection, error) {
 	if err != nil {
 		return nil, inputErrorf("%s: release: %w", r.cfg.Pos, err)
 	}
-	if pattern, ok := blockedBy(r.blocked, ref.String(), plan.ReleaseRepository); ok {
+	if pattern, ok := imageset.BlockedBy(r.blocked, ref.String(), plan.ReleaseRepository); ok {
 		return nil, advice.New(advice.Input, "remove one of the two", "%s: release %s is blocked by blockedImages (%s)", r.cfg.Pos, r.cfg.Release, pattern)
 	}
 	desc, _, err := r.sources.Images.Manifest(ctx, ref.String(), ref.Digest)

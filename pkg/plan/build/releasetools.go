@@ -35,7 +35,7 @@ func (r releaseReader) selectTools(p *payload.Payload) (list []plan.Tool, notes 
 	}
 	for i := range found {
 		t := &found[i]
-		if pattern, ok := blockedBy(r.blocked, t.Image(p).Ref, plan.ComponentRepository); ok {
+		if pattern, ok := imageset.BlockedBy(r.blocked, t.Image(p).Ref, plan.ComponentRepository); ok {
 			return nil, nil, advice.New(advice.Input, "remove one of the two", "%s: %s is in image %s, which is blocked by blockedImages (%s)", want.Pos, t.Name, t.Component, pattern)
 		}
 		list = append(list, plan.Tool{Name: t.Name, Platform: t.Platform.String(), File: t.File(p.Version, p.Arch)})

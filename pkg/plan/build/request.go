@@ -208,7 +208,7 @@ func (s *requestSet) removeBlocked(patterns []imageset.Blocked) []plan.Blocked {
 	var blocked []plan.Blocked
 	for key, w := range s.byKey {
 		target := cmp.Or(w.repo, w.ref().Path)
-		if pattern, ok := blockedBy(patterns, strings.TrimPrefix(w.source, ociScheme), target); ok {
+		if pattern, ok := imageset.BlockedBy(patterns, strings.TrimPrefix(w.source, ociScheme), target); ok {
 			sorting.Slice(w.reasons, plan.CompareReasons)
 			blocked = append(blocked, plan.Blocked{Source: w.source, Pattern: pattern, Reasons: slices.Compact(w.reasons)})
 			delete(s.byKey, key)
@@ -218,17 +218,6 @@ func (s *requestSet) removeBlocked(patterns []imageset.Blocked) []plan.Blocked {
 		return cmp.Or(strings.Compare(a.Source, b.Source), strings.Compare(a.Pattern, b.Pattern), slices.CompareFunc(a.Reasons, b.Reasons, plan.CompareReasons))
 	})
 	return blocked
-}
-
-// blockedBy returns the pattern of blockedImages that matches an image. Patterns are compared with the reference of the source
-// and with the target repository, both without a transport, as oc mirror does.
-func blockedBy(patterns []imageset.Blocked, source, target string) (string, bool) {
-	for _, p := range patterns {
-		if p.Pattern.MatchString(source) || p.Pattern.MatchString(target) {
-			return p.Name, true
-		}
-	}
-	return "", false
 }
 
 // isReleaseImage reports whether clusters may require signatures of images of this kind.

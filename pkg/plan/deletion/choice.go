@@ -20,6 +20,8 @@ type Choice struct {
 	Releases map[string]bool
 	// Charts are by plan.Chart.String, Images additional images by plan.Image.Source.
 	Charts, Images map[string]bool
+	// Blocked are images of all kinds, by plan.Image.Source, whatever names them.
+	Blocked map[string]bool
 	// Graph is the image with the update graph.
 	Graph bool
 
@@ -27,7 +29,7 @@ type Choice struct {
 }
 
 func newChoice() *Choice {
-	return &Choice{Bundles: map[Bundle]bool{}, Catalogs: map[string]bool{}, Releases: map[string]bool{}, Charts: map[string]bool{}, Images: map[string]bool{}, needed: map[Bundle]string{}}
+	return &Choice{Bundles: map[Bundle]bool{}, Catalogs: map[string]bool{}, Releases: map[string]bool{}, Charts: map[string]bool{}, Images: map[string]bool{}, Blocked: map[string]bool{}, needed: map[Bundle]string{}}
 }
 
 // Keep keeps a selected bundle, for a reason.
@@ -121,6 +123,8 @@ func (c *Choice) judge(img *plan.Image) (because string, named bool) {
 // Selects reports whether a reason for an image is selected.
 func (c *Choice) Selects(img *plan.Image, r *plan.Reason) bool {
 	switch {
+	case c.Blocked[img.Source] && img.Subject == "":
+		return true
 	case r.Bundle != "":
 		return c.Bundles[Bundle{r.Catalog, r.Package, r.Bundle}]
 	case r.Catalog != "":
@@ -175,7 +179,7 @@ func (c *Choice) wholeCatalogs(p *plan.Plan) {
 func (c *Choice) Clone() *Choice {
 	return &Choice{
 		Bundles: maps.Clone(c.Bundles), Catalogs: maps.Clone(c.Catalogs), Releases: maps.Clone(c.Releases), Charts: maps.Clone(c.Charts), Images: maps.Clone(c.Images),
-		Graph: c.Graph, needed: maps.Clone(c.needed),
+		Blocked: maps.Clone(c.Blocked), Graph: c.Graph, needed: maps.Clone(c.needed),
 	}
 }
 

@@ -23,11 +23,13 @@ type Rest struct {
 // RestOf compares a plan with an ImageSetConfiguration that may name less than the one that it was made from. An entry
 // selects what it selects in a DeleteImageSetConfiguration; a package whose entry is the same in both selects all that the
 // plan has of it. Packages that were added since others need them, samples, files and charts of local files are selected.
+// Images that blockedImages matches are not, except catalogs, releases and the update graph.
 func RestOf(c *imageset.Config, p *plan.Plan) Rest {
 	r := &remainder{mirror: &c.Mirror, plan: p, drop: newChoice()}
 	r.catalogs()
 	r.releases()
 	r.images()
+	r.blocked()
 	r.charts()
 	if !r.drops {
 		r.drop = nil
@@ -211,11 +213,27 @@ func (r *remainder) images() {
 	}
 	for j := range r.mirror.AdditionalImages {
 		img := &r.mirror.AdditionalImages[j]
-		blocked := slices.ContainsFunc(r.plan.Blocked, func(b plan.Blocked) bool { return matches(b.Source, img) })
+		blocked := slices.ContainsFunc(r.plan.Blocked, func(b plan.Blocked) bool { return matches(b.Source, img) }) || r.blocks(img.Name, "")
 		if !found[j] && !blocked && img.Tags == nil && !r.isMissing(func(m *plan.Missing) bool { return matches(m.Source, img) }) {
 			r.lack(img.Pos, "the image %s", img.Name)
 		}
 	}
+}
+
+func (r *remainder) blocked() {
+	for i := range r.plan.Images {
+		img := &r.plan.Images[i]
+		_, isPublished := img.Publishable()
+		if !isPublished && img.Kind != plan.GraphImage && r.blocks(img.Source, img.Repository) {
+			r.remove(r.drop.Blocked, img.Source)
+		}
+	}
+}
+
+// blocks reports whether blockedImages matches an image.
+func (r *remainder) blocks(source, repository string) bool {
+	_, ok := imageset.BlockedBy(r.mirror.BlockedImages, strings.TrimPrefix(source, "oci://"), repository)
+	return ok
 }
 
 func (r *remainder) charts() {

@@ -40,6 +40,8 @@ func TestRestOf(t *testing.T) {
 		"another digest":     {all + ", operators: [{catalog: 'quay.io/a/index@sha256:" + strings.Repeat("0", 64) + "', targetTag: v1}]", "bar.v1 foo.v1 foo.v2 quay.io/a/index:v1", strings.Repeat("0", 64)},
 		"no graph":           {strings.Replace(all, "graph: true, ", "", 1) + ", " + without, "graph", ""},
 		"blocked graph":      {all + ", blockedImages: [{name: registry.example.com/ubi9}], " + without, "", ""},
+		"blocked images":     {all + ", blockedImages: [{name: a/(extra|shared|graph|release|index)}, {name: '^quay.io/a/foo1:v1$'}], " + without, "extra quay.io/a/foo1 quay.io/a/shared", ""},
+		"blocked, absent":    {strings.Replace(all, "extra:v1}", "extra:v1}, {name: quay.io/a/other:v1}", 1) + ", blockedImages: [{name: other}], " + without, "", ""},
 		"payload by a tag":   {"platform: {graph: true, release: 'quay.io/a/release:latest'}, " + without, "4.19.2 extra web", ""},
 		"name with a folder": {strings.Replace(all, "'https://charts.example.com'", "'oci://charts.example.com', charts: [{name: team/web}]", 1) + ", " + without, "", ""},
 		"other image":        {"additionalImages: [{name: quay.io/a/extra:v2}, {name: quay.io/lost/extra:v1}, {name: quay.io/blocked/extra:v1}]", "4.19.1 4.19.2 bar.v1 extra foo.v1 foo.v2 graph quay.io/a/index:v1 web", "the image quay.io/a/extra:v2"},
@@ -86,7 +88,7 @@ func TestRestOf(t *testing.T) {
 				for b, selected := range choice.Bundles {
 					got[b.Name] = selected
 				}
-				for _, part := range []map[string]bool{choice.Catalogs, choice.Releases, choice.Charts, choice.Images} {
+				for _, part := range []map[string]bool{choice.Catalogs, choice.Releases, choice.Charts, choice.Images, choice.Blocked} {
 					maps.Copy(got, part)
 				}
 				got["graph"] = choice.Graph
