@@ -30,7 +30,22 @@ const (
 )
 
 // errAltered means that a state file is not as Gantry wrote it.
-var errAltered = errors.New("the file was altered or damaged since Gantry wrote it: its checksum in " + checksumFile + " is another one")
+var errAltered error = alteredError{}
+
+type alteredError struct{}
+
+// Error names the list of checksums.
+func (alteredError) Error() string {
+	return "the file was altered or damaged since Gantry wrote it: its checksum in " + checksumFile + " is another one"
+}
+
+// Advice returns advice.Mismatch, without a hint.
+func (alteredError) Advice() (advice.Kind, string) { return advice.Mismatch, "" }
+
+// Remedy is the advice for files that can be written again.
+func (alteredError) Remedy() string {
+	return "remove it, or remove its line from " + checksumFile + " to use it as it is"
+}
 
 // checksums are the checksums of state files, by name. While a file is replaced, it has two: the old
 // one and the new one, so that a run that is killed at any time leaves a file that matches.
@@ -93,7 +108,7 @@ func (c *checksums) verify(name string, f io.ReadSeeker) error {
 	}
 	have := hex.EncodeToString(sum.Sum(nil))
 	if !slices.Contains(want, have) {
-		return advice.Wrap(advice.Mismatch, errAltered, "remove it, or remove its line from "+checksumFile+" to use it as it is")
+		return errAltered
 	}
 	c.set(name, have)
 	_, err := f.Seek(0, io.SeekStart)

@@ -110,7 +110,7 @@ func TestAlteredState(t *testing.T) {
 		}
 		fail.On(t, os.WriteFile(path, altered, 0o600))
 		err = read(w)
-		if !errors.Is(err, errAltered) || advice.KindOf(err) != advice.Mismatch || !strings.Contains(err.Error(), filepath.Base(name)) || !strings.Contains(advice.Hint(err), checksumFile) {
+		if !errors.Is(err, errAltered) || advice.KindOf(err) != advice.Mismatch || !strings.Contains(err.Error(), filepath.Base(name)) || !strings.Contains(advice.Hint(err), checksumFile) || len(advice.Hints(err)) != 1 {
 			t.Errorf("%s: %v; %s", name, err, advice.Hint(err))
 		}
 		fail.On(t, os.WriteFile(path, whole, 0o600))
