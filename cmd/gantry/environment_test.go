@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 	if race := os.Getenv("GORACE"); !strings.Contains(race, "atexit_sleep_ms") {
 		_ = os.Setenv("GORACE", strings.TrimSpace(race+" atexit_sleep_ms=10"))
 	}
+	if os.Getenv(wrongClock) != "" { // it has the state of the test that runs it
+		m.Run()
+		return
+	}
 	// The state of the user who runs the tests is neither read nor changed.
 	userState, err := os.MkdirTemp("", "gantry-state")
 	if err == nil {
