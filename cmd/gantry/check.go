@@ -62,7 +62,7 @@ With --cluster-version, also list the heads that do not fit it, with --cluster-e
 resolve ClusterExtensions as OLM v1 would, and with --crd-safety, name the updates that
 OLM v1 refuses because of changed CustomResourceDefinitions.
 With --platform, check updates of the platform: the update graph, the images and the
-signatures in a mirror, for the plans of the workspace, -c or --plan, or --from and --to.
+signatures in a mirror, for the plans in its records, -c or --plan, or --from and --to.
 ` + catalogHelp + `
 ` + exitCodes(map[int]string{
 			exitMismatch:     "an update is not possible, something that it requires is missing, or the update of the\n   platform from --installed to a later minor version (--cluster-version) is blocked",

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,25 +12,40 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
-	"github.com/gantry-mirror/gantry/pkg/state"
+	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
 
-// MirroredPlans returns the plans with platform releases that were copied to a mirror from the
-// workspace in a folder, sorted by name.
-func MirroredPlans(e *env.Env, folder string, t *RegistryDestination) ([]*plan.Plan, error) {
-	plans, err := readPlans(e, folder, t, func(r *state.Record) bool { return len(r.Releases) > 0 }, func(name string, err error) error {
-		return env.InputHint("set Options.Plan to it", "the workspace no longer has the plan %[2]s that was mirrored to %[1]s: %[3]w", t, name, err)
-	})
+// MirroredPlans returns the plans of PlansOf that have platform releases.
+func MirroredPlans(ctx context.Context, e *env.Env, folder string, t *RegistryDestination) ([]*plan.Plan, error) {
+	plans, err := PlansOf(ctx, e, folder, t)
+	plans = slices.DeleteFunc(plans, func(p *plan.Plan) bool { return len(p.Releases) == 0 })
 	if err == nil && len(plans) == 0 {
 		err = env.InputHint("set Options.Config, Options.Plan, Options.From and Options.To, or the Options.Workspace that was used for mirroring",
-			"the updates to check are unknown: the workspace has no releases that were mirrored to %s", t)
+			"the updates to check are unknown: neither the mirror nor the workspace has a plan with releases for %s", t)
 	}
 	return plans, err
 }
 
-// readPlans returns the plans of the image sets of a mirror with some records, sorted by name. gone is called for a plan
-// that the workspace no longer has; without an error, it is left out.
-func readPlans(e *env.Env, folder string, t *RegistryDestination, of func(*state.Record) bool, gone func(name string, err error) error) ([]*plan.Plan, error) {
+// PlansOf returns the plans of the image sets of a mirror, sorted by name: those in its records, or else those that the
+// workspace in a folder last made.
+func PlansOf(ctx context.Context, e *env.Env, folder string, t *RegistryDestination) ([]*plan.Plan, error) {
+	plans := map[string]*plan.Plan{}
+	sets, err := setrecord.Current(ctx, t.ImageSets())
+	for i := range sets {
+		p, readErr := ReadRecordedPlan(ctx, t.ImageSets(), &sets[i])
+		if err = errors.Join(err, readErr); readErr == nil {
+			plans[sets[i].Name] = p
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		e.Warnf("records of %s cannot be read; what the workspace last planned is used in their place: %v", t, err)
+	}
+	if _, err := os.Stat(env.WorkspaceDir(folder)); errors.Is(err, fs.ErrNotExist) {
+		return sorted(plans), nil // and none is made
+	}
 	s, err := workspace.OpenSession(e, env.WorkspaceDir(folder))
 	if err != nil {
 		return nil, err
@@ -39,23 +55,29 @@ func readPlans(e *env.Env, folder string, t *RegistryDestination, of func(*state
 	if err != nil {
 		return nil, err
 	}
-	var plans []*plan.Plan
-	for _, name := range slices.Sorted(maps.Keys(records)) {
-		if r := records[name]; !of(&r) {
+	for name := range records {
+		if plans[name] != nil {
 			continue
 		}
 		p, err := mirroredPlan(s, t, name)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = gone(name, err)
+			e.Warnf("neither the mirror nor the workspace has the plan %s that was mirrored to %s, so its content is not included", name, t)
+			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		if p != nil {
-			plans = append(plans, p)
-		}
+		plans[name] = p
 	}
-	return plans, nil
+	return sorted(plans), nil
+}
+
+// sorted returns plans, sorted by name.
+func sorted(plans map[string]*plan.Plan) (all []*plan.Plan) {
+	for _, name := range slices.Sorted(maps.Keys(plans)) {
+		all = append(all, plans[name])
+	}
+	return all
 }
 
 // mirroredPlan returns the plan of an image set that was last copied to a mirror. If the workspace no
@@ -73,16 +95,4 @@ func mirroredPlan(s *workspace.Session, t *RegistryDestination, name string) (*p
 		return nil, fmt.Errorf("reading the plan %s of the workspace: %w", name, err)
 	}
 	return p, nil
-}
-
-// PlansOf returns the plans that the workspace in a folder has for a mirror, sorted by name; none if the
-// folder does not exist or the mirror was not filled from it.
-func PlansOf(e *env.Env, folder string, t *RegistryDestination) ([]*plan.Plan, error) {
-	if _, err := os.Stat(env.WorkspaceDir(folder)); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // and none is made
-	}
-	return readPlans(e, folder, t, func(*state.Record) bool { return true }, func(name string, _ error) error {
-		e.Warnf("the workspace no longer has the plan %s that was mirrored to %s, so its content is not included", name, t)
-		return nil
-	})
 }

@@ -148,16 +148,16 @@ func TestNewInstall(t *testing.T) {
 		o       operator.InstallOptions
 		catalog string // its name, without the template
 	}{
-		"mirror":           {operator.InstallOptions{From: mirror}, "herons"},
-		"disk":             {operator.InstallOptions{From: []string{h.disk}}, "herons"},
-		"disk elsewhere":   {operator.InstallOptions{From: []string{h.disk}, Workspace: other}, "herons"},
-		"named catalog":    {operator.InstallOptions{From: []string{h.disk}, Catalog: "dir://" + catalog, Channel: "stable"}, "herons"},
-		"registry alone":   {operator.InstallOptions{From: mirror, Workspace: other}, "cc-heron-index-v4-20"}, // it does not know the template
-		"source":           {operator.InstallOptions{Catalog: catalog}, "cc-heron-index-latest"},
-		"layout":           {operator.InstallOptions{From: []string{h.layout}, Workspace: other}, "cc-heron-index-v4-20"}, // it has neither plan nor templates
-		"layout by name":   {operator.InstallOptions{From: []string{h.layout}, Workspace: other, Catalog: "heron-index"}, "cc-heron-index-v4-20"},
-		"layout by tag":    {operator.InstallOptions{From: []string{h.layout}, Workspace: other, Catalog: "heron-index:v4.20"}, "cc-heron-index-v4-20"},
-		"for an older OLM": {operator.InstallOptions{For: "openshift-4.20"}, "herons"},
+		"mirror":            {operator.InstallOptions{From: mirror}, "herons"},
+		"disk":              {operator.InstallOptions{From: []string{h.disk}}, "herons"},
+		"disk elsewhere":    {operator.InstallOptions{From: []string{h.disk}, Workspace: other}, "herons"},
+		"named catalog":     {operator.InstallOptions{From: []string{h.disk}, Catalog: "dir://" + catalog, Channel: "stable"}, "herons"},
+		"without workspace": {operator.InstallOptions{From: mirror, Workspace: other}, "herons"},
+		"source":            {operator.InstallOptions{Catalog: catalog}, "cc-heron-index-latest"},
+		"layout":            {operator.InstallOptions{From: []string{h.layout}, Workspace: other}, "cc-heron-index-v4-20"}, // it has neither plan nor templates
+		"layout by name":    {operator.InstallOptions{From: []string{h.layout}, Workspace: other, Catalog: "heron-index"}, "cc-heron-index-v4-20"},
+		"layout by tag":     {operator.InstallOptions{From: []string{h.layout}, Workspace: other, Catalog: "heron-index:v4.20"}, "cc-heron-index-v4-20"},
+		"for an older OLM":  {operator.InstallOptions{For: "openshift-4.20"}, "herons"},
 	} {
 		if diff := cmp.Diff(strings.ReplaceAll(want, "metadata.name: herons", "metadata.name: "+tc.catalog), h.yaml(tc.o)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
