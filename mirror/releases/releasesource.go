@@ -157,7 +157,11 @@ func releaseOfVersion(ctx context.Context, e *env.Env, o ReleaseOptions) (string
 // archivedRelease opens a release in an archive.
 func archivedRelease(ctx context.Context, e *env.Env, o ReleaseOptions, dir string) (*ReleaseSource, error) {
 	dir, name, _ := strings.Cut(dir, "#")
-	have, err := open.Archive(open.Options{Env: e, Folders: []string{env.ArchiveScheme + dir}, Sequence: o.Sequence, Read: o.Read})
+	var folders []string
+	for folder := range strings.SplitSeq(dir, ","+env.ArchiveScheme) {
+		folders = append(folders, env.ArchiveScheme+folder)
+	}
+	have, err := open.Archive(open.Options{Env: e, Folders: folders, Sequence: o.Sequence, Read: o.Read})
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +206,7 @@ func pickRelease(p *plan.Plan, name, arch string) (*plan.Release, error) {
 // read reads the release.
 func (s *ReleaseSource) read(ctx context.Context) (*payload.Payload, *payload.Contents, error) {
 	p, c, err := payload.ReadContents(ctx, s.Images, s.Source, s.Digest)
-	return p, c, adviseRelease(err)
+	return p, c, s.advise(err)
 }
 
 // readRelease finds the release image and reads what it says of itself. The caller closes the source.
@@ -214,18 +218,22 @@ func readRelease(ctx context.Context, e *env.Env, o ReleaseOptions) (*ReleaseSou
 	p, err := payload.Read(ctx, s.Images, s.Source, s.Digest)
 	if err != nil {
 		s.close()
-		return nil, nil, adviseRelease(err)
+		return nil, nil, s.advise(err)
 	}
 	return s, p, nil
 }
 
-// adviseRelease adds a hint to the error for an image that is not a release or does not exist.
-func adviseRelease(err error) error {
+// advise adds a hint to the error for an image that is not a release or does not exist.
+func (s *ReleaseSource) advise(err error) error {
 	switch {
 	case errors.Is(err, payload.ErrNoRelease):
 		return advice.Wrap(advice.Input, err, "give a release image, such as quay.io/openshift-release-dev/ocp-release:4.20.5-x86_64, or openshift/release-images in a mirror")
 	case errors.Is(err, fs.ErrNotExist) && advice.Hint(err) == "":
-		return advice.Wrap(advice.KindOf(err), err, "check the name")
+		hint := "check the name"
+		if s.Digest != "" { // it is in the plan of an archive
+			hint = "name the folders of the earlier archives, too: file://DIR1,file://DIR2#4.20.5"
+		}
+		return advice.Wrap(advice.KindOf(err), err, hint)
 	}
 	return err
 }
