@@ -66,8 +66,8 @@ func openRelease(ctx context.Context, e *env.Env, o ReleaseOptions) (*ReleaseSou
 			return nil, err
 		}
 	}
-	if dir, ok := strings.CutPrefix(o.Release, env.ArchiveScheme); ok {
-		return archivedRelease(ctx, e, o, dir)
+	if strings.HasPrefix(o.Release, env.ArchiveScheme) {
+		return archivedRelease(ctx, e, o)
 	}
 	r, err := workspace.OpenSources(e, env.WorkspaceDir(o.Workspace))
 	if err != nil {
@@ -155,13 +155,9 @@ func releaseOfVersion(ctx context.Context, e *env.Env, o ReleaseOptions) (string
 }
 
 // archivedRelease opens a release in an archive.
-func archivedRelease(ctx context.Context, e *env.Env, o ReleaseOptions, dir string) (*ReleaseSource, error) {
-	dir, name, _ := strings.Cut(dir, "#")
-	var folders []string
-	for folder := range strings.SplitSeq(dir, ","+env.ArchiveScheme) {
-		folders = append(folders, env.ArchiveScheme+folder)
-	}
-	have, err := open.Archive(open.Options{Env: e, Folders: folders, Sequence: o.Sequence, Read: o.Read})
+func archivedRelease(ctx context.Context, e *env.Env, o ReleaseOptions) (*ReleaseSource, error) {
+	folders, name, _ := strings.Cut(o.Release, "#")
+	have, err := open.Archive(open.Options{Env: e, Folders: strings.Split(folders, ","), Sequence: o.Sequence, Read: o.Read})
 	if err != nil {
 		return nil, err
 	}
@@ -228,12 +224,11 @@ func (s *ReleaseSource) advise(err error) error {
 	switch {
 	case errors.Is(err, payload.ErrNoRelease):
 		return advice.Wrap(advice.Input, err, "give a release image, such as quay.io/openshift-release-dev/ocp-release:4.20.5-x86_64, or openshift/release-images in a mirror")
-	case errors.Is(err, fs.ErrNotExist) && advice.Hint(err) == "":
-		hint := "check the name"
-		if s.Digest != "" { // it is in the plan of an archive
-			hint = "name the folders of the earlier archives, too: file://DIR1,file://DIR2#4.20.5"
-		}
-		return advice.Wrap(advice.KindOf(err), err, hint)
+	case !errors.Is(err, fs.ErrNotExist) || advice.Hint(err) != "":
+	case s.Digest != "": // it is in the plan of an archive
+		return advice.Wrap(advice.KindOf(err), err, "name the folders of the earlier archives, too: file://DIR1,file://DIR2#4.20.5")
+	default:
+		return advice.Wrap(advice.KindOf(err), err, "check the name")
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -43,41 +44,34 @@ func PlansOf(ctx context.Context, e *env.Env, folder string, t *RegistryDestinat
 	if err != nil {
 		e.Warnf("records of %s cannot be read; what the workspace last planned is used in their place: %v", t, err)
 	}
+	if err := addPlanned(e, folder, t, plans); err != nil {
+		return nil, err
+	}
+	return slices.SortedFunc(maps.Values(plans), func(a, b *plan.Plan) int { return strings.Compare(a.Name, b.Name) }), nil
+}
+
+// addPlanned adds the plans of other image sets that the workspace in a folder, if any, has records of.
+func addPlanned(e *env.Env, folder string, t *RegistryDestination, plans map[string]*plan.Plan) error {
 	if _, err := os.Stat(env.WorkspaceDir(folder)); errors.Is(err, fs.ErrNotExist) {
-		return sorted(plans), nil // and none is made
+		return nil // and none is made
 	}
 	s, err := workspace.OpenSession(e, env.WorkspaceDir(folder))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer s.Release()
-	_, records, err := Records(s, t, "")
-	if err != nil {
-		return nil, err
-	}
+	records, err := s.Records(t.Key())
 	for name := range records {
-		if plans[name] != nil {
+		if plans[name] != nil || err != nil {
 			continue
 		}
-		p, err := mirroredPlan(s, t, name)
-		if errors.Is(err, fs.ErrNotExist) {
+		if plans[name], err = mirroredPlan(s, t, name); errors.Is(err, fs.ErrNotExist) {
+			delete(plans, name)
 			e.Warnf("neither the mirror nor the workspace has the plan %s that was mirrored to %s, so its content is not included", name, t)
-			continue
+			err = nil
 		}
-		if err != nil {
-			return nil, err
-		}
-		plans[name] = p
 	}
-	return sorted(plans), nil
-}
-
-// sorted returns plans, sorted by name.
-func sorted(plans map[string]*plan.Plan) (all []*plan.Plan) {
-	for _, name := range slices.Sorted(maps.Keys(plans)) {
-		all = append(all, plans[name])
-	}
-	return all
+	return err
 }
 
 // mirroredPlan returns the plan of an image set that was last copied to a mirror. If the workspace no

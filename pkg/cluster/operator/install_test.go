@@ -56,9 +56,7 @@ spec: {group: heron.example.com, names: {kind: Fish, plural: fish}, scope: Names
 func heronSource(s *mirrortest.Site) (config string) {
 	s.T.Helper()
 	manager, err := registrytest.Image("heron/manager")
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	s.Push("registry.example.com/heron/manager:v1", manager)
 	text := "schema: olm.package\nname: heron\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: heron\nname: stable\nentries: [{name: heron.v1.0.0}, {name: heron.v1.1.0, replaces: heron.v1.0.0}]\n"
 	for _, version := range []string{"1.0.0", "1.1.0"} {
@@ -117,13 +115,9 @@ func (h *heronry) install(o operator.InstallOptions) (*operator.Install, error) 
 func (h *heronry) yaml(o operator.InstallOptions) string {
 	h.T.Helper()
 	i, err := h.install(o)
-	if err != nil {
-		h.T.Fatal(err)
-	}
+	fail.On(h.T, err)
 	text, err := i.YAML()
-	if err != nil {
-		h.T.Fatal(err)
-	}
+	fail.On(h.T, err)
 	return string(text)
 }
 
