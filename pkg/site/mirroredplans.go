@@ -13,7 +13,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
-	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
 
 // MirroredPlans returns the plans of PlansOf that have platform releases.
@@ -31,12 +30,9 @@ func MirroredPlans(ctx context.Context, e *env.Env, folder string, t *RegistryDe
 // workspace in a folder last made.
 func PlansOf(ctx context.Context, e *env.Env, folder string, t *RegistryDestination) ([]*plan.Plan, error) {
 	plans := map[string]*plan.Plan{}
-	sets, err := setrecord.Current(ctx, t.ImageSets())
-	for i := range sets {
-		p, readErr := ReadRecordedPlan(ctx, t.ImageSets(), &sets[i])
-		if err = errors.Join(err, readErr); readErr == nil {
-			plans[sets[i].Name] = p
-		}
+	recorded, _, err := t.RecordedPlans(ctx)
+	for _, p := range recorded {
+		plans[p.Name] = p
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

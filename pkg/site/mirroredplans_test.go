@@ -22,7 +22,9 @@ import (
 func opened(s *mirrortest.Site, prefix string) *site.RegistryDestination {
 	s.T.Helper()
 	to, err := site.OpenDestination(s.NewEnv(), s.Docker(prefix), site.DestinationOptions{})
-	fail.On(s.T, err)
+	if err != nil {
+		s.T.Fatal(err)
+	}
 	return to.Registry()
 }
 
