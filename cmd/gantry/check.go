@@ -32,7 +32,7 @@ func (f *checkFlags) addPlatformFlags(all *pflag.FlagSet) {
 	addReleaseTrust(own, &o.ReleaseTrust)
 	own.StringSliceVar(&o.From, "from", nil, "with --platform and --to: version that clusters run (may be repeated, or with commas)")
 	own.StringVar(&o.To, "to", "", "with --platform and --from: version to update to")
-	own.StringVar(&o.Channel, "channel", "", "with --to: channel that clusters follow (default: a channel that has the version, preferably a stable one)")
+	own.StringVar(&o.Channel, "channel", "", "with --to: channel that clusters follow (default: a channel that has the versions, preferably a stable one)")
 	own.StringVar(&o.Arch, "arch", "", "with --to: architecture of the clusters, such as arm64 or multi (default: all that the mirror has the versions for)")
 	own.IntVar(&o.MaxNestedPaths, "max-nested-paths", 0, "with --platform: the value that the mirror was filled with; 0 is no limit")
 	f.blobs.addFlags(own, "blobs of the releases, with --platform")
@@ -62,7 +62,7 @@ With --cluster-version, also list the heads that do not fit it, with --cluster-e
 resolve ClusterExtensions as OLM v1 would, and with --crd-safety, name the updates that
 OLM v1 refuses because of changed CustomResourceDefinitions.
 With --platform, check updates of the platform: the update graph, the images and the
-signatures in a mirror, for the plans of the workspace, -c or --plan, or --from and --to.
+signatures in a mirror, for the plans in its records, -c or --plan, or --from and --to.
 ` + catalogHelp + `
 ` + exitCodes(map[int]string{
 			exitMismatch:     "an update is not possible, something that it requires is missing, or the update of the\n   platform from --installed to a later minor version (--cluster-version) is blocked",

@@ -14,7 +14,7 @@ const releaseHelp = `RELEASE is one of:
   quay.io/openshift-release-dev/ocp-release:4.20.5-x86_64   an image, of a mirror, too
   oci://DIR[:NAME|@DIGEST]                                  an image in an OCI layout
   4.20.5 or 4.20.5-x86_64                                   a version of the update service
-  file://DIR#4.20.5                                         a release in an archive
+  file://DIR#4.20.5                                         a release in an archive; file://DIR1,file://DIR2#4.20.5 also names earlier ones
 `
 
 func (a *app) releaseCommand() *cobra.Command {

@@ -19,7 +19,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
-	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 	"github.com/gantry-mirror/gantry/plan/listing"
 	"github.com/gantry-mirror/gantry/plan/selection"
 )
@@ -144,19 +143,14 @@ func recordedPlans(ctx context.Context, e *env.Env, o *Options, mirror string) (
 	if err != nil {
 		return nil, nil, err
 	}
-	revisions, err := setrecord.Current(ctx, t.ImageSets())
-	if err != nil {
-		return nil, nil, err
-	}
-	var plans []*plan.Plan
+	plans, revisions, err := t.RecordedPlans(ctx)
 	for i := range revisions {
-		p, err := site.ReadRecordedPlan(ctx, t.ImageSets(), &revisions[i])
-		if err != nil {
-			return nil, nil, err
+		if c := &revisions[i].Content; c.Missing > 0 {
+			e.Warnf("the last run of the image set %q did not mirror %s to %s, and did not publish %s: what is listed includes them, and gantry verify names them",
+				revisions[i].Name, env.Number(c.Missing, "image", "images"), t, env.Number(c.Withheld, "catalog or release", "catalogs and releases"))
 		}
-		plans = append(plans, p)
 	}
-	return t, plans, nil
+	return t, plans, err
 }
 
 func (in *opened) openMirror(ctx context.Context, o *Options, mirror, object string) error {

@@ -1,6 +1,7 @@
 package contents_test
 
 import (
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/contents"
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -55,6 +57,12 @@ func TestReleases(t *testing.T) {
 	p.Said()
 	if all := list(both); len(all) != 0 || !strings.Contains(strings.Join(p.Said(), "\n"), "no releases match") {
 		t.Errorf("of 4.18.22, both have %+v", all)
+	}
+	p.Mirror.Script(registrytest.Rule{Method: http.MethodPut, Path: "4.20.1-x86_64-rhel-coreos$", Action: registrytest.Refuse(http.StatusBadRequest, "MANIFEST_INVALID")})
+	_, err := mirroring.Run(t.Context(), p.MirrorOptions(newer, mirror))
+	mirrortest.Refused(t, err, advice.Partial)
+	if all := list(contents.Options{Mirrors: []string{mirror}}); len(all) != 2 || !strings.Contains(strings.Join(p.Said(), "\n"), "did not publish 1 catalog or release") {
+		t.Errorf("after a partial run, the mirror has %+v", all)
 	}
 }
 

@@ -66,8 +66,8 @@ func openRelease(ctx context.Context, e *env.Env, o ReleaseOptions) (*ReleaseSou
 			return nil, err
 		}
 	}
-	if dir, ok := strings.CutPrefix(o.Release, env.ArchiveScheme); ok {
-		return archivedRelease(ctx, e, o, dir)
+	if strings.HasPrefix(o.Release, env.ArchiveScheme) {
+		return archivedRelease(ctx, e, o)
 	}
 	r, err := workspace.OpenSources(e, env.WorkspaceDir(o.Workspace))
 	if err != nil {
@@ -155,9 +155,9 @@ func releaseOfVersion(ctx context.Context, e *env.Env, o ReleaseOptions) (string
 }
 
 // archivedRelease opens a release in an archive.
-func archivedRelease(ctx context.Context, e *env.Env, o ReleaseOptions, dir string) (*ReleaseSource, error) {
-	dir, name, _ := strings.Cut(dir, "#")
-	have, err := open.Archive(open.Options{Env: e, Folders: []string{env.ArchiveScheme + dir}, Sequence: o.Sequence, Read: o.Read})
+func archivedRelease(ctx context.Context, e *env.Env, o ReleaseOptions) (*ReleaseSource, error) {
+	folders, name, _ := strings.Cut(o.Release, "#")
+	have, err := open.Archive(open.Options{Env: e, Folders: strings.Split(folders, ","), Sequence: o.Sequence, Read: o.Read})
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func pickRelease(p *plan.Plan, name, arch string) (*plan.Release, error) {
 // read reads the release.
 func (s *ReleaseSource) read(ctx context.Context) (*payload.Payload, *payload.Contents, error) {
 	p, c, err := payload.ReadContents(ctx, s.Images, s.Source, s.Digest)
-	return p, c, adviseRelease(err)
+	return p, c, s.advise(err)
 }
 
 // readRelease finds the release image and reads what it says of itself. The caller closes the source.
@@ -214,17 +214,20 @@ func readRelease(ctx context.Context, e *env.Env, o ReleaseOptions) (*ReleaseSou
 	p, err := payload.Read(ctx, s.Images, s.Source, s.Digest)
 	if err != nil {
 		s.close()
-		return nil, nil, adviseRelease(err)
+		return nil, nil, s.advise(err)
 	}
 	return s, p, nil
 }
 
-// adviseRelease adds a hint to the error for an image that is not a release or does not exist.
-func adviseRelease(err error) error {
+// advise adds a hint to the error for an image that is not a release or does not exist.
+func (s *ReleaseSource) advise(err error) error {
 	switch {
 	case errors.Is(err, payload.ErrNoRelease):
 		return advice.Wrap(advice.Input, err, "give a release image, such as quay.io/openshift-release-dev/ocp-release:4.20.5-x86_64, or openshift/release-images in a mirror")
-	case errors.Is(err, fs.ErrNotExist) && advice.Hint(err) == "":
+	case !errors.Is(err, fs.ErrNotExist) || advice.Hint(err) != "":
+	case s.Digest != "": // it is in the plan of an archive
+		return advice.Wrap(advice.KindOf(err), err, "name the folders of the earlier archives, too: file://DIR1,file://DIR2#4.20.5")
+	default:
 		return advice.Wrap(advice.KindOf(err), err, "check the name")
 	}
 	return err

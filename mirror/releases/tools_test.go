@@ -61,8 +61,9 @@ func TestReleaseTools(t *testing.T) {
 	config := p.Config("imageset.yaml", "  platform: {architectures: [amd64, multi], channels: [{name: stable-4.20}], tools: {names: [oc, oc-mirror], platforms: [linux/amd64, windows/amd64]}}\n")
 	p.Mirrored(config, p.Docker("ocp"))
 	disk := p.Exported(config, "disk")
+	later := p.Exported(p.Config("imageset.yaml", "  platform: {architectures: [amd64, multi], channels: [{name: stable-4.20, minVersion: 4.20.5}], tools: {names: [oc, oc-mirror], platforms: [linux/amd64, windows/amd64]}}\n"), "later")
 	payload := p.Payload("4.20.5-x86_64")
-	image, archive, multi := p.Docker("ocp/openshift/release-images:4.20.5-x86_64"), disk+"#4.20.5-x86_64", disk+"#4.20.5-multi"
+	image, archive, multi := p.Docker("ocp/openshift/release-images:4.20.5-x86_64"), disk+","+later+"#4.20.5-x86_64", disk+"#4.20.5-multi"
 	tools := func(name string, o releases.ToolOptions) (*releases.ReleaseToolList, error) {
 		o.ReleaseOptions = releases.ReleaseOptions{Env: p.Env, Workspace: p.Workspace(), Release: name}
 		return releases.ReleaseTools(t.Context(), o)
@@ -77,6 +78,8 @@ func TestReleaseTools(t *testing.T) {
 	platforms := releases.ToolOptions{Platforms: []string{"linux/amd64", "darwin/arm64", "windows/amd64"}}
 	want, _ := extracted(payload.Reference(), "source", platforms)
 	defer p.Unplug()()
+	_, err := tools(later+"#4.20.5-x86_64", platforms)
+	mirrortest.Refused(t, err, advice.Failure, "name the folders of the earlier archives, too")
 	with := platforms
 	with.ReleaseImage = payload.Reference()
 	fromMirror, _ := extracted(image, "mirror", with)
@@ -124,7 +127,7 @@ func TestReleaseTools(t *testing.T) {
 	if text := arm["openshift-install-4.20.5-multi-linux-arm64"]; !strings.Contains(text, "multi (linux/arm64)\x00") || !strings.Contains(text, p.Payload("4.20.5-multi").Reference()+"\x00") {
 		t.Errorf("the installer has %q", text)
 	}
-	list, err := tools(archive, releases.ToolOptions{})
+	list, err = tools(archive, releases.ToolOptions{})
 	if first := (releases.ReleaseTool{Name: "oc", Platform: "darwin/amd64", File: "oc-4.20.5-darwin-amd64", Image: "cli-artifacts"}); err != nil || len(list.Tools) != 25 || list.Tools[0] != first {
 		t.Errorf("%v, %d tools are listed: %+v", err, len(list.Tools), list.Tools)
 	}

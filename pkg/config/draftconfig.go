@@ -21,7 +21,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 	"github.com/gantry-mirror/gantry/pkg/site/search"
-	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
 
 // DraftOptions say what a configuration is made from.
@@ -100,7 +99,7 @@ func writeDraft(d *draft.Draft) (*Draft, error) {
 }
 
 // FromMirror makes a configuration that mirrors what an archive or a registry has. An archive
-// contains its plan, and so do the workspace that was used for a registry, and the records in the registry. Without
+// contains its plan, and so do the records in a registry and the workspace that was used for it. Without
 // them, or with Options.Catalogs, the registry is searched for catalogs and releases.
 func FromMirror(ctx context.Context, o DraftOptions) (*Draft, error) {
 	e, done := o.Env.OrDefault()
@@ -122,23 +121,14 @@ func FromMirror(ctx context.Context, o DraftOptions) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	plans, err := site.PlansOf(e, o.Workspace, t)
-	if err != nil {
-		return nil, err
-	}
-	if len(plans) == 0 && len(o.Catalogs) == 0 {
-		sets, err := setrecord.Current(ctx, t.ImageSets())
-		for i := range sets {
-			p, readErr := site.ReadRecordedPlan(ctx, t.ImageSets(), &sets[i])
-			plans, err = append(plans, p), errors.Join(err, readErr)
-		}
+	if len(o.Catalogs) == 0 {
+		plans, err := site.PlansOf(ctx, e, o.Workspace, t)
 		if err != nil {
-			e.Warnf("the mirror is searched, because its records cannot be read: %v", err)
-			plans = nil
+			return nil, err
 		}
-	}
-	if len(plans) > 0 {
-		return configFromPlans(plans, &o)
+		if len(plans) > 0 {
+			return configFromPlans(plans, &o)
+		}
 	}
 	found, err := search.Mirror(ctx, e, t, o.Workspace, slices.Sorted(maps.Keys(o.Catalogs)))
 	if err != nil {

@@ -30,7 +30,7 @@ func (e *SparseError) Unwrap() error { return e.Err }
 
 // Advice returns the kind and what to do.
 func (e *SparseError) Advice() (advice.Kind, string) {
-	return advice.Failure, "allow sparse indexes in the registry (CNCF distribution: validation.manifests.indexes.platforms: none), or set platformsMode: rewrite beside platforms for smaller indexes, or remove platforms from the configuration to mirror all of them"
+	return advice.Failure, "allow sparse indexes in the registry (CNCF distribution: validation.manifests.indexes.platforms: none), or set platformsMode: rewrite beside platforms for smaller indexes (of releases: architectures in place of platforms), or remove platforms from the configuration to mirror all of them"
 }
 
 // refusesManifest reports whether a registry refused the manifest itself, not the client, and not

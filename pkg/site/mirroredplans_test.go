@@ -2,6 +2,7 @@ package site_test
 
 import (
 	"errors"
+	"net/http"
 	"testing"
 
 	"github.com/opencontainers/go-digest"
@@ -27,33 +28,34 @@ func opened(s *mirrortest.Site, prefix string) *site.RegistryDestination {
 	return to.Registry()
 }
 
-// TestMirroredPlans reads the plans of a workspace for a mirror: those with releases, and all.
+// TestMirroredPlans reads the plans in the records of a mirror, or else in a workspace.
 func TestMirroredPlans(t *testing.T) {
 	t.Parallel()
 	s := mirrortest.SmallPlatform(t).Site
 	s.Mirrored(s.Config("ocp.yaml", "  platform:\n    channels: [{name: fast-4.20}]\n"), s.Docker("site"))
-	s.Record("site", "images", &plan.Plan{Name: "images"}) // by another workspace
 	to := opened(s, "site")
-	plans, err := site.MirroredPlans(s.NewEnv(), s.Workspace(), to)
-	if err != nil || len(plans) != 1 || plans[0].Name != "ocp" || len(plans[0].Releases) != 1 {
-		t.Errorf("%+v, %v", plans, err)
+	read := func(folder string, releases int) {
+		t.Helper()
+		plans, err := site.PlansOf(t.Context(), s.NewEnv(), s.Path(folder), to)
+		if err != nil || len(plans) != min(releases, 1) || releases > 0 && len(plans[0].Releases) != releases {
+			t.Errorf("%+v, %v, want %d releases", plans, err, releases)
+		}
 	}
-	if all, err := site.PlansOf(s.NewEnv(), s.Workspace(), to); err != nil || len(all) != 1 || all[0].Name != "ocp" {
-		t.Errorf("%+v, %v", all, err)
-	}
-	_, err = site.MirroredPlans(s.NewEnv(), s.Workspace(), opened(s, "elsewhere"))
-	mirrortest.Refused(t, err, advice.Input, "no releases that were mirrored to "+s.Docker("elsewhere"))
-	if all, err := site.PlansOf(s.NewEnv(), s.Path("absent"), to); err != nil || len(all) > 0 || s.Exists("absent") {
-		t.Errorf("without a workspace: %+v, %v", all, err)
-	}
-	s.Remove("workspace/plans/ocp.json")
+	s.Planned(s.Config("ocp.yaml", "  platform:\n    channels: [{name: fast-4.20, full: true}]\n")) // and not mirrored
+	read("workspace", 1)
+	read("absent", 1)
+	_, err := site.MirroredPlans(t.Context(), s.NewEnv(), s.Path("absent"), opened(s, "elsewhere"))
+	mirrortest.Refused(t, err, advice.Input, "has a plan with releases for "+s.Docker("elsewhere"))
+	s.Mirror.Script(registrytest.Rule{Path: "/tags/list", Action: registrytest.Status(http.StatusForbidden)})
 	s.Said()
-	if all, err := site.PlansOf(s.NewEnv(), s.Workspace(), to); err != nil || len(all) > 0 {
-		t.Errorf("without the plan: %+v, %v", all, err)
+	read("workspace", 6)
+	warned(s, "what the workspace last planned is used in their place")
+	s.Remove("workspace/plans/ocp.json")
+	read("workspace", 0)
+	warned(s, "neither the mirror nor the workspace has the plan ocp")
+	if s.Exists("absent") {
+		t.Error("a workspace was made")
 	}
-	warned(s, "no longer has the plan ocp")
-	_, err = site.MirroredPlans(s.NewEnv(), s.Workspace(), to)
-	mirrortest.Refused(t, err, advice.Input, "no longer has the plan ocp", "Options.Plan")
 }
 
 // TestLease checks that one run at a time changes a mirror, and that shards of one plan share it.

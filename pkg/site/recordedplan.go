@@ -28,6 +28,18 @@ func ReadRecordedPlan(ctx context.Context, sets *mirror.ImageSets, revision *set
 	return p.WithDigestTags(), nil
 }
 
+// RecordedPlans reads the records of image sets in a mirror, and the plans of those that can be read, sorted by image set.
+func (t *RegistryDestination) RecordedPlans(ctx context.Context) (plans []*plan.Plan, revisions []setrecord.Revision, err error) {
+	revisions, err = setrecord.Current(ctx, t.ImageSets())
+	for i := range revisions {
+		p, failed := ReadRecordedPlan(ctx, t.ImageSets(), &revisions[i])
+		if err = errors.Join(err, failed); failed == nil {
+			plans = append(plans, p)
+		}
+	}
+	return plans, revisions, err
+}
+
 // AdviseRecord adds a hint to the error of a record in a registry that was lost in part, or altered.
 func AdviseRecord(err error) error {
 	for _, other := range []error{remote.ErrUnauthorized, remote.ErrUnreachable, remote.ErrUntrusted, remote.ErrDenied, context.Canceled, context.DeadlineExceeded} {

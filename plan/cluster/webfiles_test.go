@@ -26,9 +26,7 @@ import (
 func webClient(p *mirrortest.Platform) (*remote.Client, string) {
 	p.T.Helper()
 	client, err := remote.New(remote.Options{Side: remote.Source})
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	fail.On(p.T, err)
 	p.T.Cleanup(client.Close)
 	s := httptest.NewServer(http.FileServer(http.Dir(p.Path("workspace/cluster-resources"))))
 	p.T.Cleanup(s.Close)
@@ -41,9 +39,7 @@ func updates(p *mirrortest.Platform, channel string) (lines []string) {
 	client, url := webClient(p)
 	service := &update.Service{URL: url + cluster.GraphFolder + "/graph-" + channel + "-amd64.json", Get: client}
 	g, _, err := service.Graph(p.T.Context(), channel, release.DefaultArch)
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	fail.On(p.T, err)
 	for i, n := range g.Nodes {
 		if want := p.Payload(release.Name(n.Version.String(), release.DefaultArch)).Reference(); n.Payload != want {
 			p.T.Errorf("%s is called %s, clusters know it as %s", n.Version, n.Payload, want)
@@ -63,9 +59,7 @@ func updates(p *mirrortest.Platform, channel string) (lines []string) {
 func hasSignatures(p *mirrortest.Platform, names ...string) {
 	p.T.Helper()
 	keyring, err := gpg.ParseKeyring("release.asc", p.Releases.Keys.OpenPGP)
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	fail.On(p.T, err)
 	client, url := webClient(p)
 	for _, name := range names {
 		if _, err := gpg.Collect(p.T.Context(), client, []string{url + cluster.SignatureFolder}, p.Payload(name).Digest, []gpg.Keyring{keyring}, time.Now()); err != nil {

@@ -17,6 +17,8 @@ type Plan struct {
 	GraphData bool
 	// Missing are the images of the releases that the mirror does not have.
 	Missing []MissingImage
+	// Notes are what the plan says of what it leaves out of releases.
+	Notes []string
 }
 
 // A MissingImage is an image that a mirror does not have as it was planned.
@@ -56,6 +58,9 @@ func (p Part) String() string {
 
 // Plan compares the mirror with a plan.
 func (c *Check) Plan(ctx context.Context, p Plan) error {
+	for _, note := range p.Notes {
+		c.report.note(note)
+	}
 	missing := map[string][]Problem{} // by release
 	for _, m := range p.Missing {
 		hint := mirrorAgain

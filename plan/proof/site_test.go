@@ -69,6 +69,7 @@ func definition() releasetest.Definition {
 		u.Releases[i].Components, u.Releases[i].BootImages = []string{"cli", "cluster-version-operator", "rhel-coreos"}, nil
 	}
 	u.Channels["candidate-4.21"] = []string{"4.20.2", "4.21.1"}
+	u.Channels["stable-4.21"] = []string{"4.20.2"}
 	return u
 }
 

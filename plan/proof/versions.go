@@ -41,7 +41,7 @@ func (c *Check) Arches(versions []semver.Version) []release.Arch {
 
 // Versions finds the update paths from versions to another in the mirror's graph. It checks that
 // the mirror has every image that the releases on the path name, and the signatures of the releases
-// that clusters are updated to. If channel is empty, it takes a channel that has the target,
+// that clusters are updated to. If channel is empty, it takes a channel that has the versions,
 // preferably a stable one. If no path exists, the error is an *advice.Error of kind Mismatch.
 func (c *Check) Versions(ctx context.Context, from []semver.Version, to semver.Version, channel string, arch release.Arch) error {
 	if c.mirror.Data == nil {
@@ -54,6 +54,11 @@ func (c *Check) Versions(ctx context.Context, from []semver.Version, to semver.V
 		channels := c.mirror.Data.Channels(to, arch)
 		if len(channels) == 0 {
 			return advice.New(advice.Mismatch, "", "no channel of the graph data at %s has %s for %s", c.report.GraphData, to, arch)
+		}
+		for _, v := range from { // as long as a channel has them all
+			if both := slices.DeleteFunc(slices.Clone(channels), func(s string) bool { return !slices.Contains(c.mirror.Data.Channels(v, arch), s) }); len(both) > 0 {
+				channels = both
+			}
 		}
 		channel = channels[max(0, slices.IndexFunc(channels, func(s string) bool { return strings.HasPrefix(s, "stable-") }))]
 	}

@@ -48,7 +48,7 @@ func testVersions(t *testing.T, all *site) {
 		{"from several", nil, "4.18.1 4.19.2", "4.20.2", "fast-4.20", "", []string{yes1, yes2, yes2}, nil, nil},
 		{"risks", nil, "4.18.1 4.19.1", "4.19.1", "fast-4.20", "", []string{"4.18.1 4.19.1 yes PausedPools"}, nil, nil},
 		{"the stable channel", nil, "4.19.2", "4.20.1", "", "", []string{"4.19.2 4.20.1 yes"}, nil, nil},
-		{"another channel if there is no stable one", nil, "4.19.2", "4.20.2", "", "", []string{yes2}, nil, nil},
+		{"another channel if no stable one has both", nil, "4.19.2", "4.20.2", "", "", []string{yes2}, nil, nil},
 		{
 			"a component", remove(component(middle)), "4.18.1", "4.20.2", "fast-4.20", "",
 			[]string{no1, no2}, []string{middle + ": component rhel-coreos" + missing}, nil,

@@ -198,7 +198,7 @@ func (c *platformCheck) plans(ctx context.Context) ([]*plan.Plan, error) {
 		return nil, err
 	}
 	if o.Config == "" {
-		return site.MirroredPlans(c.env, o.Workspace, c.target)
+		return site.MirroredPlans(ctx, c.env, o.Workspace, c.target)
 	}
 	if selected.Config.Mirror.Platform == nil {
 		return nil, env.Inputf("%s has no mirror.platform", o.Config)

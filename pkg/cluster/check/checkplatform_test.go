@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/plan/proof"
 )
 
@@ -15,5 +16,14 @@ func TestPlatformError(t *testing.T) {
 		if err := platformError(&r); advice.KindOf(err) != advice.Mismatch || err.Error() != "with this mirror "+want {
 			t.Errorf("with %d hops the error is %v, want %q", n, err, want)
 		}
+	}
+}
+
+// TestUnsigned checks which releases need signatures that a plan leaves out.
+func TestUnsigned(t *testing.T) {
+	all := []plan.Release{{Version: "4.20.9"}, {Version: "4.21.0"}, {Version: "4.21.1"}}
+	got := unsigned(all, []proof.Part{{Release: all[1].Name(), Signatures: true}}, []proof.Part{{Release: all[2].Name()}})
+	if len(got) != 1 || got[0].Parts[0].Release != all[2].Name() {
+		t.Errorf("%+v", got)
 	}
 }

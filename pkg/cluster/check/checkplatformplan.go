@@ -2,9 +2,15 @@ package check
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
+	"github.com/gantry-mirror/gantry/pkg/signature/cosign"
 	"github.com/gantry-mirror/gantry/plan/proof"
 )
 
@@ -22,9 +28,27 @@ func (c *platformCheck) planned(ctx context.Context, p *plan.Plan) (proof.Plan, 
 		}
 		out.Updates = append(out.Updates, update)
 	}
+	out.Notes = slices.DeleteFunc(slices.Clone(p.Notes), func(note string) bool {
+		return !strings.HasPrefix(note, "release ") || !strings.Contains(note, "blockedImages")
+	})
 	var err error
 	out.Missing, err = c.missingImages(ctx, p.OnlyReleases())
 	return out, err
+}
+
+// unsigned returns the signatures that clusters require of releases and that the images of a plan do not include.
+func unsigned(releases []plan.Release, images ...[]proof.Part) (all []proof.MissingImage) {
+	signed := map[string]bool{}
+	for _, part := range slices.Concat(images...) {
+		signed[part.Release] = signed[part.Release] || part.Signatures
+	}
+	for i := range releases {
+		if v, err := semver.Parse(releases[i].Version); err == nil && cosign.Needed(v) && !signed[releases[i].Name()] {
+			const problem = "the plan has none of its images, and clusters of OpenShift 4.21 and later do not pull without them"
+			all = append(all, proof.MissingImage{Problem: problem, Parts: []proof.Part{{Release: releases[i].Name(), Signatures: true}}})
+		}
+	}
+	return all
 }
 
 // missingImages returns which images of a plan of releases the mirror does not have.
@@ -45,7 +69,7 @@ func (c *platformCheck) missingImages(ctx context.Context, p *plan.Plan) ([]proo
 	for _, m := range p.Missing {
 		missing[m.Source] = partsOf(m.Kind, m.Reasons)
 	}
-	var missingImages []proof.MissingImage
+	missingImages := unsigned(p.Releases, slices.AppendSeq(slices.Collect(maps.Values(parts)), maps.Values(missing))...)
 	for _, l := range found {
 		image := proof.MissingImage{Problem: l.Problem}
 		if of, ok := parts[[2]string{l.Source, l.Repository}]; ok {

@@ -105,15 +105,11 @@ func TestOperators(t *testing.T) {
 func clusterCatalogs(s *mirrortest.Site) (files []string, names map[string]string) {
 	s.T.Helper()
 	files, err := filepath.Glob(filepath.Join(s.Workspace(), "cluster-resources", "cc-*.yaml"))
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	names = map[string]string{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			s.T.Fatal(err)
-		}
+		fail.On(s.T, err)
 		var c struct {
 			Metadata struct{ Name string }
 			Spec     struct {
@@ -124,9 +120,7 @@ func clusterCatalogs(s *mirrortest.Site) (files []string, names map[string]strin
 			s.T.Fatal(err)
 		}
 		ref, err := reference.Parse(c.Spec.Source.Image.Ref)
-		if err != nil {
-			s.T.Fatal(err)
-		}
+		fail.On(s.T, err)
 		names[strings.TrimPrefix(ref.Path, "lake/")] = c.Metadata.Name
 	}
 	return files, names

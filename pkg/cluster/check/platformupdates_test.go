@@ -151,13 +151,9 @@ func removed(p *mirrortest.Platform, repository, tag string) {
 	p.T.Helper()
 	name := p.MirrorTags(repository)[tag].String()
 	req, err := http.NewRequestWithContext(p.T.Context(), http.MethodDelete, p.Mirror.URL()+"/v2/"+repository+"/manifests/"+name, nil)
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	fail.On(p.T, err)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	fail.On(p.T, err)
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusAccepted {
 		p.T.Fatalf("deleting %s of %s: %s", tag, repository, resp.Status)
@@ -170,9 +166,7 @@ func offered(p *mirrortest.Platform, prefix string) {
 	u := releasetest.Small()
 	u.Blocked = append(u.Blocked, releasetest.Blocked{To: "4.19.2", From: []string{"4.18.1"}, Name: "NewRisk", Message: "It breaks.", URL: "https://issues.example.com/NewRisk"})
 	other, err := releasetest.New(u)
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	fail.On(p.T, err)
 	config := p.Config("other.yaml", strings.Replace(provenPlatform, "[4.18.1]", "[4.20.1]", 1)+"    graphData: "+p.Write("other.tar.gz", string(other.GraphData()))+"\n")
 	p.Mirrored(config, p.Docker(prefix), func(o *mirroring.Options) { o.Workspace = p.Path(prefix) })
 }

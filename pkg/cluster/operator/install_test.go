@@ -56,9 +56,7 @@ spec: {group: heron.example.com, names: {kind: Fish, plural: fish}, scope: Names
 func heronSource(s *mirrortest.Site) (config string) {
 	s.T.Helper()
 	manager, err := registrytest.Image("heron/manager")
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	fail.On(s.T, err)
 	s.Push("registry.example.com/heron/manager:v1", manager)
 	text := "schema: olm.package\nname: heron\ndefaultChannel: stable\n---\nschema: olm.channel\npackage: heron\nname: stable\nentries: [{name: heron.v1.0.0}, {name: heron.v1.1.0, replaces: heron.v1.0.0}]\n"
 	for _, version := range []string{"1.0.0", "1.1.0"} {
@@ -117,13 +115,9 @@ func (h *heronry) install(o operator.InstallOptions) (*operator.Install, error) 
 func (h *heronry) yaml(o operator.InstallOptions) string {
 	h.T.Helper()
 	i, err := h.install(o)
-	if err != nil {
-		h.T.Fatal(err)
-	}
+	fail.On(h.T, err)
 	text, err := i.YAML()
-	if err != nil {
-		h.T.Fatal(err)
-	}
+	fail.On(h.T, err)
 	return string(text)
 }
 
@@ -148,16 +142,16 @@ func TestNewInstall(t *testing.T) {
 		o       operator.InstallOptions
 		catalog string // its name, without the template
 	}{
-		"mirror":           {operator.InstallOptions{From: mirror}, "herons"},
-		"disk":             {operator.InstallOptions{From: []string{h.disk}}, "herons"},
-		"disk elsewhere":   {operator.InstallOptions{From: []string{h.disk}, Workspace: other}, "herons"},
-		"named catalog":    {operator.InstallOptions{From: []string{h.disk}, Catalog: "dir://" + catalog, Channel: "stable"}, "herons"},
-		"registry alone":   {operator.InstallOptions{From: mirror, Workspace: other}, "cc-heron-index-v4-20"}, // it does not know the template
-		"source":           {operator.InstallOptions{Catalog: catalog}, "cc-heron-index-latest"},
-		"layout":           {operator.InstallOptions{From: []string{h.layout}, Workspace: other}, "cc-heron-index-v4-20"}, // it has neither plan nor templates
-		"layout by name":   {operator.InstallOptions{From: []string{h.layout}, Workspace: other, Catalog: "heron-index"}, "cc-heron-index-v4-20"},
-		"layout by tag":    {operator.InstallOptions{From: []string{h.layout}, Workspace: other, Catalog: "heron-index:v4.20"}, "cc-heron-index-v4-20"},
-		"for an older OLM": {operator.InstallOptions{For: "openshift-4.20"}, "herons"},
+		"mirror":            {operator.InstallOptions{From: mirror}, "herons"},
+		"disk":              {operator.InstallOptions{From: []string{h.disk}}, "herons"},
+		"disk elsewhere":    {operator.InstallOptions{From: []string{h.disk}, Workspace: other}, "herons"},
+		"named catalog":     {operator.InstallOptions{From: []string{h.disk}, Catalog: "dir://" + catalog, Channel: "stable"}, "herons"},
+		"without workspace": {operator.InstallOptions{From: mirror, Workspace: other}, "herons"},
+		"source":            {operator.InstallOptions{Catalog: catalog}, "cc-heron-index-latest"},
+		"layout":            {operator.InstallOptions{From: []string{h.layout}, Workspace: other}, "cc-heron-index-v4-20"}, // it has neither plan nor templates
+		"layout by name":    {operator.InstallOptions{From: []string{h.layout}, Workspace: other, Catalog: "heron-index"}, "cc-heron-index-v4-20"},
+		"layout by tag":     {operator.InstallOptions{From: []string{h.layout}, Workspace: other, Catalog: "heron-index:v4.20"}, "cc-heron-index-v4-20"},
+		"for an older OLM":  {operator.InstallOptions{For: "openshift-4.20"}, "herons"},
 	} {
 		if diff := cmp.Diff(strings.ReplaceAll(want, "metadata.name: herons", "metadata.name: "+tc.catalog), h.yaml(tc.o)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

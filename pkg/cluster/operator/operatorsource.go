@@ -186,7 +186,7 @@ func openMirrored(ctx context.Context, e *env.Env, s *Operators, o *InstallOptio
 		return err
 	}
 	t := &site.RegistryDestination{RegistryPath: path, Client: client}
-	plans, err := site.PlansOf(e, o.Workspace, t)
+	plans, err := site.PlansOf(ctx, e, o.Workspace, t)
 	if err != nil {
 		return err
 	}

@@ -30,8 +30,9 @@ func (c *OperatorCheck) Text() string {
 	}
 	writeCRDSafety(&b, c.CRDSafety)
 	for _, m := range c.Mirrored {
-		fmt.Fprintf(&b, "What %s has now:\n", m.At)
-		writeUpgrades(&b, &m.Upgrades)
+		var now strings.Builder
+		writeUpgrades(&now, &m.Upgrades)
+		writeIf(&b, now.Len() > 0, "What %s has now:\n%s", m.At, now.String())
 	}
 	return b.String()
 }
@@ -58,11 +59,12 @@ func writeConflicts(b *strings.Builder, all []upgrade.Conflict) {
 
 // writeOffered lists the heads that do not fit the clusters.
 func writeOffered(b *strings.Builder, r *upgrade.Report) {
-	if len(r.Offered) == 0 {
-		return
-	}
 	version := "OpenShift " + r.ClusterVersion
 	version += textIf(r.Kubernetes != "", " (Kubernetes %s)", r.Kubernetes)
+	if len(r.Offered) == 0 {
+		writeIf(b, r.ClusterVersion != "" && len(r.Operators) == 0, "All heads fit %s.\n", version)
+		return
+	}
 	fmt.Fprintf(b, "Heads that do not fit %s:\n", version)
 	for _, o := range r.Offered {
 		fmt.Fprintf(b, "  %s %s, channel %s of %s\n", o.Package, o.Version, o.Channel, o.Catalog)

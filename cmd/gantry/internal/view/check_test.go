@@ -24,7 +24,8 @@ func TestCheckText(t *testing.T) {
 		check OperatorCheck
 		want  string
 	}{
-		{"nothing", OperatorCheck{}, ""},
+		{"nothing", OperatorCheck{Mirrored: []check.MirroredCheck{{At: "docker://mirror.example.com"}}}, ""},
+		{"heads that fit", OperatorCheck{Upgrades: upgrade.Report{ClusterVersion: "4.19.3", Kubernetes: "1.32"}}, "All heads fit OpenShift 4.19.3 (Kubernetes 1.32).\n"},
 		{"an operator", OperatorCheck{Upgrades: upgrade.Report{Operators: []upgrade.Result{{
 			Bundle: "a.v1.0.0", Generation: "OLM classic", Namespace: "ns", Outcome: upgrade.Stranded,
 			Paths: []upgrade.Path{{
