@@ -64,6 +64,11 @@ func respond(r *render.Request) (out *render.Response) {
 		}
 	}
 	out.Images, out.Possible = found.all()
+	for _, p := range paths {
+		if !p.used {
+			found.notes = append(found.notes, fmt.Sprintf("imagePaths: nothing is at %s", p.text))
+		}
+	}
 	out.Notes = slices.Concat(rendered.notes, found.notes)
 	if r.Manifests {
 		out.Manifests = rendered.text()

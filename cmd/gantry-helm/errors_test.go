@@ -59,14 +59,14 @@ func TestSchemaElsewhere(t *testing.T) {
 	}
 }
 
-// A note tells what a path found that is no image.
+// A note tells what a path found that is no image, and which path found nothing.
 func TestPathOfNoText(t *testing.T) {
 	t.Parallel()
 	got := respond(&render.Request{
 		Version: render.ProtocolVersion, Chart: archiveOf(t, chartFile+"-- templates/a.yaml --\nkind: X\nmetadata: {name: x}\nspec: {image: {a: b}}\n"),
-		ImagePaths: []string{"spec.image"},
+		ImagePaths: []string{"spec.image", "spec.imgae"},
 	})
-	if got.Error != nil || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "spec.image of X x is not a text") {
+	if got.Error != nil || len(got.Notes) != 2 || got.Notes[1] != "imagePaths: nothing is at spec.imgae" || !strings.Contains(got.Notes[0], "spec.image of X x is not a text") {
 		t.Errorf("%v, %q", got.Error, got.Notes)
 	}
 }

@@ -11,6 +11,7 @@ import (
 type imagePath struct {
 	text string
 	path *jsonpath.JSONPath
+	used bool // it found something
 }
 
 // parsePaths parses JSON paths as kubectl does: {.spec.image}, .spec.image and spec.image are equal.
@@ -25,22 +26,23 @@ func parsePaths(all []string) ([]imagePath, error) {
 		if err := p.Parse(full); err != nil {
 			return nil, inputErrorf("imagePaths: %q is not a JSON path: %v", text, err)
 		}
-		out = append(out, imagePath{text, p})
+		out = append(out, imagePath{text: text, path: p})
 	}
 	return out, nil
 }
 
 // addPath collects what a path finds in an object. An object without the path has no image there.
-func (f *finder) addPath(owner string, p imagePath, object map[string]any) error {
+func (f *finder) addPath(owner string, p *imagePath, object map[string]any) {
 	results, err := p.path.FindResults(object)
 	if err != nil {
-		return nil //nolint:nilerr // the path does not fit this object, such as an index of what is no list
+		return // the path does not fit this object, such as an index of what is no list
 	}
 	for _, list := range results {
 		for _, r := range list {
 			if !r.IsValid() || !r.CanInterface() {
 				continue
 			}
+			p.used = true
 			switch v := r.Interface().(type) {
 			case nil:
 			case string:
@@ -54,5 +56,4 @@ func (f *finder) addPath(owner string, p imagePath, object map[string]any) error
 			}
 		}
 	}
-	return nil
 }

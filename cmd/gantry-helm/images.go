@@ -49,26 +49,25 @@ func (f *finder) add(name, manifest string) error {
 	if err := yaml.Unmarshal([]byte(manifest), &object); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	return f.addObject(object)
+	f.addObject(object)
+	return nil
 }
 
 // addObject collects the images of an object, or of those in a list.
-func (f *finder) addObject(v any) error {
+func (f *finder) addObject(v any) {
 	object, ok := v.(map[string]any)
 	if !ok {
-		return nil // a template without objects, or only with comments
+		return // a template without objects, or only with comments
 	}
 	if items, ok := object["items"].([]any); ok && strings.HasSuffix(textOf(object["kind"]), "List") {
 		for _, item := range items {
-			if err := f.addObject(item); err != nil {
-				return err
-			}
+			f.addObject(item)
 		}
-		return nil
+		return
 	}
 	owner := ownerOf(object)
 	if owner == "" {
-		return nil
+		return
 	}
 	f.addPods(owner, object)
 	switch api, kind := textOf(object["apiVersion"]), textOf(object["kind"]); {
@@ -78,12 +77,9 @@ func (f *finder) addObject(v any) error {
 	case f.complete && kind == "ConfigMap":
 		f.addConfig(owner, object["data"])
 	}
-	for _, p := range f.paths {
-		if err := f.addPath(owner, p, object); err != nil {
-			return err
-		}
+	for i := range f.paths {
+		f.addPath(owner, &f.paths[i], object)
 	}
-	return nil
 }
 
 // ownerOf returns "Deployment web".

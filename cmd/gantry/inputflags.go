@@ -60,6 +60,19 @@ func checkOutputFile(flag, name string) error {
 	return nil
 }
 
+// checkOverwrite returns an error if flags name one file to read and to write.
+func checkOverwrite(f *pflag.FlagSet) error {
+	for _, in := range []string{"config", "plan", "policy"} {
+		for _, out := range []string{"lock", "failures", "summary", "metrics-file", "report", "write-receipt", "save", "log-file"} {
+			read, written := f.Lookup(in), f.Lookup(out)
+			if read != nil && written != nil && read.Changed && written.Changed && filepath.Clean(read.Value.String()) == filepath.Clean(written.Value.String()) {
+				return usageHint("name another file", "--%s would replace the file that --%s reads", out, in)
+			}
+		}
+	}
+	return nil
+}
+
 func isFolder(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()

@@ -143,7 +143,7 @@ func (f *mirrorFlags) read() (o mirroring.Options, err error) {
 	if err := f.parse(&o); err != nil {
 		return o, err
 	}
-	if err := cmp.Or(o.Check(), f.report.check(f.failures, o.SummaryFile, o.MetricsFile, o.WriteReceipt, o.Plan, o.Config)); err != nil {
+	if err := cmp.Or(o.Check(), f.report.check(f.failures, o.SummaryFile, o.MetricsFile, o.WriteReceipt)); err != nil {
 		return o, err
 	}
 	switch {

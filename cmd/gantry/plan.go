@@ -116,7 +116,7 @@ func (a *app) plan(ctx context.Context, f *planFlags, destination string) error 
 	if err := f.sign.check(f.lock != "", "--lock"); err != nil {
 		return err
 	}
-	if err := f.report.check(f.lock, o.Config); err != nil {
+	if err := f.report.check(f.lock); err != nil {
 		return err
 	}
 	jobs, err := f.kubernetes.options(f, a.output, destination)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"log/slog"
 	"os"
 
@@ -59,7 +60,7 @@ gantry completion SHELL prints completions for bash, zsh, fish and powershell.
 			if all := root.PersistentFlags().Lookup(allFlags); all.Changed && cmd.Name() != "help" {
 				return usageHint("run "+cmd.CommandPath()+" --help --all", "--%s is for --help", allFlags)
 			}
-			if err := checkSingle(cmd.Flags()); err != nil {
+			if err := cmp.Or(checkSingle(cmd.Flags()), checkOverwrite(cmd.Flags())); err != nil {
 				return err
 			}
 			var err error

@@ -78,7 +78,7 @@ func File(ctx context.Context, o Options) (*PulledFile, error) {
 	e, done := o.Env.OrDefault()
 	defer done()
 	if o.Name == "" {
-		return nil, env.InputHint("ListFiles lists the names", "Options.Name is missing")
+		return nil, env.InputHint("leave it out to list the names", "the name of the file is empty")
 	}
 	s, err := openFiles(ctx, e, &o)
 	if err != nil {

@@ -77,7 +77,7 @@ func TestFiles(t *testing.T) {
 		if f, err := pull.File(t.Context(), pull.Options{Env: s.NewEnv(), From: where, Name: "docs/notes.txt", Output: &out}); err != nil || out.String() != "first" || f.To != "" {
 			t.Errorf("%s: %q, %v", kind, &out, err)
 		}
-		for name, words := range map[string]string{"life.iso": `"live.iso"`, "../x": "", "live.iso@sha256:xyz": "write NAME@sha256:DIGITS", "live.iso@sha256:0000": "there is no file", "": "ListFiles lists the names", "oc.tar.gz": "docs/notes.txt"} {
+		for name, words := range map[string]string{"life.iso": `"live.iso"`, "../x": "", "live.iso@sha256:xyz": "write NAME@sha256:DIGITS", "live.iso@sha256:0000": "there is no file", "": "leave it out to list the names", "oc.tar.gz": "docs/notes.txt"} {
 			_, _, err := pulls(s, where, name, "none", false)
 			mirrortest.Refused(t, err, advice.Input, words)
 		}

@@ -146,7 +146,7 @@ func CheckVersion(name, version string) error {
 		return fmt.Errorf("the name %.100q cannot be a repository of a registry, which has lower-case letters, digits and dashes", name)
 	}
 	if _, err := semver.NewVersion(version); err != nil || !reference.IsTag(Tag(version)) {
-		return fmt.Errorf("the version %.100q is not a semantic version", version)
+		return fmt.Errorf("the version %.100q is not a semantic version of at most 128 characters", version)
 	}
 	return nil
 }

@@ -81,6 +81,7 @@ func TestRefusalsOfProfiles(t *testing.T) {
 		{name: "a quota", status: 403, code: "DENIED", message: "Quota has been exceeded on namespace", read: remote.ErrUnauthorized, means: "raise the quota", notThat: "login"},
 		{name: "Artifactory's tags", status: 403, code: "MANIFEST_INVALID", message: "manifest invalid", read: remote.ErrUnauthorized, means: "overwrite tags", notThat: "login"},
 		{name: "Quay's blobs", status: 400, code: "MANIFEST_INVALID", message: "manifest invalid", detail: "Unknown blob `x`", write: remote.ErrBlobUnknown, notThat: "DestFormat"},
+		{name: "distribution's layers", status: 500, code: "UNKNOWN", message: "unknown error", detail: "invalid URL on layer", means: "manifests.urls.allow", notThat: "attempts"},
 		{name: "ociregistry's blobs", status: 500, code: "UNKNOWN", message: "invalid manifest: blob for layers[0] not found", read: remote.ErrFailing, write: remote.ErrBlobUnknown},
 	} {
 		s := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -105,6 +105,8 @@ func (h *host) explain(e *Error, r *request, resp *http.Response) {
 	case resp.StatusCode == http.StatusMethodNotAllowed && e.Host == h.name && readOnly(r, e.Code, resp.Header.Get("Allow")):
 		e.Err = ErrReadOnly
 		e.Hint = "make it writable if it is read-only (CNCF distribution: storage.maintenance.readonly), or use another registry if it is a pull-through cache"
+	case e.Message == layerAddress:
+		e.Hint = "permit the addresses at which the vendor has layers of this image (CNCF distribution: validation.manifests.urls.allow)"
 	case temporary(resp.StatusCode):
 		e.retryable = true
 		if resp.StatusCode >= http.StatusInternalServerError {
@@ -163,6 +165,9 @@ func registryMessage(body []byte) (code, message string) {
 	if json.Unmarshal(body, &response) != nil {
 		return "", ""
 	}
+	if strings.Contains(string(body), layerAddress) {
+		return "", layerAddress
+	}
 	if len(response.Errors) > 0 {
 		first := response.Errors[0]
 		return clean(first.Code), clean(detailed(first.Message, first.Detail))
@@ -178,6 +183,9 @@ func registryMessage(body []byte) (code, message string) {
 
 // invalidGrant is the error of a token service for an identity token that is expired or revoked (RFC 6749, section 5.2).
 const invalidGrant = "invalid_grant"
+
+// layerAddress is the detail of the second "unknown error" with which CNCF distribution refuses addresses of layers, with 500.
+const layerAddress = "invalid URL on layer"
 
 // clean makes a registry's message safe for a terminal.
 func clean(s string) string {

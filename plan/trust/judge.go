@@ -389,7 +389,7 @@ func (a *judgement) apply(p *plan.Plan, of *policy.Policy) (*plan.Plan, error) {
 	if len(lost) == 0 {
 		return &q, q.Check()
 	}
-	if len(lost) == len(q.Images) {
+	if !slices.ContainsFunc(q.Images, func(i plan.Image) bool { d := a.of(&i); return !IsAttachment(&i) && (d == nil || d.err == nil) }) {
 		return nil, fmt.Errorf("none of %d images is accepted; the first: %w", len(lost), first)
 	}
 	return q.Without(lost)

@@ -114,7 +114,7 @@ func TestJudgeRewrittenImage(t *testing.T) {
 	t.Parallel()
 	index, original, one := digest.FromString("index"), digest.FromString("original"), digest.FromString("one")
 	p := &plan.Plan{
-		Images: []plan.Image{{Source: "quay.io/org/app:v1", Kind: plan.AdditionalImage, Digest: index, RewrittenFrom: original, Repository: "org/app", Tags: []string{"v1"}}},
+		Images: []plan.Image{{Source: "quay.io/org/app:v1", Kind: plan.AdditionalImage, Digest: index, RewrittenFrom: original, Repository: "org/app", Tags: []string{"v1"}}, {Source: "quay.io/org/app:sig", Kind: plan.SignatureImage, Digest: one, Repository: "org/app", Subject: index}},
 		Manifests: []plan.Manifest{
 			{Digest: index, MediaType: ocispec.MediaTypeImageIndex, Size: 1, Manifests: []digest.Digest{one}},
 			{Digest: one, MediaType: ocispec.MediaTypeImageManifest, Size: 1},

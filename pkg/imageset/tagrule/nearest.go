@@ -39,7 +39,7 @@ func (s *Selector) Nearest(tags []string) string {
 	case len(failed[failsPrerelease]) > 0:
 		return fmt.Sprintf("%s: a range matches prereleases only if it has one, such as %q", list(failed[failsPrerelease], "is a prerelease", "are prereleases"), ">=1.2.0-0")
 	case len(failed[failsExclude]) > 0:
-		return list(failed[failsExclude], "matches", "match") + ", but exclude removes it"
+		return list(failed[failsExclude], "matches, but is excluded", "match, but are excluded")
 	case len(failed[failsSemver]) > 0:
 		var versions []Tag
 		for _, t := range failed[failsSemver] {

@@ -114,16 +114,18 @@ const (
 
 // fails returns the first condition for names that a tag does not meet, or "".
 func (s *Selector) fails(t Tag) string {
+	excluded := slices.ContainsFunc(s.exclude, func(e *regexp.Regexp) bool { return e.MatchString(t.Name) })
 	switch {
 	case IsAttached(t.Name):
 		return failsAttached
 	case s.regex != nil && !s.regex.MatchString(t.Name):
 		return failsRegex
-	case slices.ContainsFunc(s.exclude, func(e *regexp.Regexp) bool { return e.MatchString(t.Name) }):
-		return failsExclude
 	case s.versions == nil || t.version != nil && s.versions.Check(t.version):
+		if excluded {
+			return failsExclude
+		}
 		return ""
-	case t.version != nil && t.version.Prerelease() != "" && s.versions.Check(withoutPrerelease(t.version)):
+	case !excluded && t.version != nil && t.version.Prerelease() != "" && s.versions.Check(withoutPrerelease(t.version)):
 		return failsPrerelease
 	}
 	return failsSemver

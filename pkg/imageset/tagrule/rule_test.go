@@ -101,9 +101,9 @@ func TestNearest(t *testing.T) {
 		"prereleases": {tagrule.Rule{Semver: "~2"}, tags, `v2.0.0-rc.2, v2.0.0-rc.1 are prereleases: a range matches prereleases only if it has one, such as ">=1.2.0-0"`},
 		"higher":      {tagrule.Rule{Semver: ">2025"}, tags, `the highest versions outside of ">2025" are 2024.01.15, v2.0.0-rc.2, v2.0.0-rc.1 and 7 more`},
 		"no version":  {tagrule.Rule{Semver: ">1"}, []string{"latest", "main"}, "no tag is a version; it has main, latest"},
-		"excluded":    {tagrule.Rule{Regex: "latest", Exclude: []string{".*t"}}, tags, "latest matches, but exclude removes it"},
-		"signatures":  {tagrule.Rule{}, []string{digestTag + ".sig"}, "it has only signatures and other content that belongs to images"},
-		"nothing":     {tagrule.Rule{}, nil, "the repository has no tags"},
+		"excluded":    {tagrule.Rule{Regex: "latest", Exclude: []string{".*t"}}, tags, "latest matches, but is excluded"},
+		"both":        {tagrule.Rule{Semver: ">3", Exclude: []string{".*-b"}}, []string{"1.0.0", "1.0.0-b"}, `the highest versions outside of ">3" are 1.0.0, 1.0.0-b`},
+		"signatures":  {tagrule.Rule{}, []string{digestTag + ".sig"}, "it has only signatures and other content that belongs to images"}, "nothing": {tagrule.Rule{}, nil, "the repository has no tags"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -94,7 +94,7 @@ func newChartFixture(t *testing.T) (*fixture, *chartWeb) {
 	w.push("ghcr.io/org/b:1", w.image("argument"))
 	w.push("ghcr.io/org/listed:1", w.image("listed"))
 	web := &chartWeb{
-		indexes: map[string]string{"https://charts.example.com/stable": charttest.Index("web 1.0.0", "web 1.1.0", "web 2.0.0-rc.1", "api 0.1.0", "broken 1.0.0", "gone 1.0.0")},
+		indexes: map[string]string{"https://charts.example.com/stable": charttest.Index("web 1.0.0", "web 1.1.0", "web 2.0.0-rc.1", "api 0.1.0", "broken 1.0.0", "gone 1.0.0", "Upper 1.0.0")},
 		archives: map[string][]byte{
 			"https://charts.example.com/stable/web-1.0.0.tgz":      charttest.Chart("web", "1.0.0", "quay.io/org/a:1", "nginx:1.25"),
 			"https://charts.example.com/stable/web-1.1.0.tgz":      charttest.Chart("web", "1.1.0", "quay.io/org/b:1", "nginx:1.25"),
@@ -177,6 +177,7 @@ func TestPlanCharts(t *testing.T) {
 			"missing quay.io/org/missing:1: quay.io/org/missing:1 is not there: file does not exist",
 			"missing https://charts.example.com/stable/broken-1.0.0.tgz: the chart does not render: set the password",
 			"missing https://charts.example.com/stable/gone-1.0.0.tgz: https://charts.example.com/stable/gone-1.0.0.tgz: file does not exist",
+			`note: 1 chart` + of + ` cannot be mirrored; skipped: Upper 1.0.0 (the name "Upper" cannot be a repository of a registry, which has lower-case letters, digits and dashes)`,
 			`note: chart api 0.1.0` + of + `: Deployment web names the image ":broken", which is not a reference; skipped; set values if it has to be one`,
 			"note: image nginx:1.25 has no registry; docker.io is used",
 		}},
@@ -250,6 +251,7 @@ func TestPlanChartsRefused(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"no such chart":                      {stable + "      charts: [{name: wep}]\n", `imageset.yaml:7: https://charts.example.com/stable has no chart "wep"; did you mean "web"?`},
 		"no such version":                    {stable + "      charts: [{name: web, version: 9.0.0}]\n", "does not have the version 9.0.0; the newest are 2.0.0-rc.1, 1.1.0, 1.0.0"},
+		"a name of no repository":            {stable + "      charts: [{name: Upper}]\n", `imageset.yaml:7: Upper 1.0.0 (the name "Upper" cannot be a repository of a registry, which has lower-case letters, digits and dashes) cannot be mirrored from https://charts.example.com/stable`},
 		"an empty range":                     {stable + "      charts: [{name: web, versions: '>3'}]\n", "does not have a version in the range >3"},
 		"no such values":                     {stable + "      charts: [{name: web, valuesFiles: [prod.yaml]}]\n", "imageset.yaml:7: chart web: valuesFiles: file does not exist"},
 		"no such folder":                     {"  helm: {local: [{path: web}]}\n", "imageset.yaml:4: chart web: file does not exist"},

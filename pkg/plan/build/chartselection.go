@@ -3,6 +3,7 @@ package build
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"path"
@@ -38,10 +39,10 @@ func selectCharts(ctx context.Context, cfg *imageset.Helm, sources Sources, opts
 		if strings.HasPrefix(r.URL, ociScheme) {
 			some, err = selectTags(ctx, r, sources, young)
 		} else {
-			var skipped int
+			var skipped []string
 			some, skipped, err = selectIndexed(ctx, r, sources, young)
-			if skipped > 0 {
-				notes = append(notes, fmt.Sprintf("%s of %s without a semantic version or an address; skipped", count(skipped, "chart", "charts"), redact.Address(r.URL)))
+			if len(skipped) > 0 {
+				notes = append(notes, fmt.Sprintf("%s of %s cannot be mirrored; skipped: %s", count(len(skipped), "chart", "charts"), redact.Address(r.URL), shortList(skipped)))
 			}
 		}
 		if err != nil {
@@ -90,16 +91,16 @@ func selectTags(ctx context.Context, r *imageset.HelmRepository, sources Sources
 	return all, nil
 }
 
-// selectIndexed selects charts of a repository by its index. skipped is the number of versions that cannot be read.
-func selectIndexed(ctx context.Context, r *imageset.HelmRepository, sources Sources, young *youngCharts) (all []wantedChart, skipped int, err error) {
+// selectIndexed selects charts of a repository by its index. skipped are versions that cannot be mirrored, with the reason.
+func selectIndexed(ctx context.Context, r *imageset.HelmRepository, sources Sources, young *youngCharts) (all []wantedChart, skipped []string, err error) {
 	index, err := sources.Repositories.Index(ctx, r.URL)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s: reading the chart repository %s: %w", r.Pos, redact.Address(r.URL), err)
+		return nil, nil, fmt.Errorf("%s: reading the chart repository %s: %w", r.Pos, redact.Address(r.URL), err)
 	}
 	add := func(entry *imageset.Chart, v chart.Version) {
-		w, ok := indexed(r.URL, v)
-		if w.entry = entry; !ok {
-			skipped++
+		w, err := indexed(r.URL, v)
+		if w.entry = entry; err != nil {
+			skipped = append(skipped, fmt.Sprintf("%s %s (%v)", v.Name, v.Version, err))
 			return
 		}
 		all = append(all, w)
@@ -109,7 +110,7 @@ func selectIndexed(ctx context.Context, r *imageset.HelmRepository, sources Sour
 		for _, name := range index.Names() {
 			versions, err := index.Versions(name)
 			if err != nil {
-				return nil, 0, fmt.Errorf("%s: %s: %w", r.Pos, redact.Address(r.URL), err)
+				return nil, nil, fmt.Errorf("%s: %s: %w", r.Pos, redact.Address(r.URL), err)
 			}
 			for _, v := range versions {
 				if !v.IsLibrary() && !young.leavesOut(entry, &v) {
@@ -123,10 +124,10 @@ func selectIndexed(ctx context.Context, r *imageset.HelmRepository, sources Sour
 		entry := &r.Charts[i]
 		versions, err := index.Versions(entry.Name)
 		if err != nil {
-			return nil, 0, fmt.Errorf("%s: %s: %w", entry.Pos, redact.Address(r.URL), err)
+			return nil, nil, fmt.Errorf("%s: %s: %w", entry.Pos, redact.Address(r.URL), err)
 		}
 		if len(versions) == 0 {
-			return nil, 0, inputErrorf("%s: %s has no chart %q%s", entry.Pos, redact.Address(r.URL), entry.Name, hintFor(entry.Name, index.Names()))
+			return nil, nil, inputErrorf("%s: %s has no chart %q%s", entry.Pos, redact.Address(r.URL), entry.Name, hintFor(entry.Name, index.Names()))
 		}
 		var names []string
 		for _, v := range versions {
@@ -138,10 +139,14 @@ func selectIndexed(ctx context.Context, r *imageset.HelmRepository, sources Sour
 		}
 		some, err := selectVersions(entry, r.URL, names)
 		if err != nil {
-			return nil, 0, young.explain(entry, err)
+			return nil, nil, young.explain(entry, err)
 		}
+		selected := len(all)
 		for _, name := range some {
 			add(entry, versions[slices.Index(names, name)])
+		}
+		if len(all) == selected {
+			return nil, nil, inputErrorf("%s: %s cannot be mirrored from %s", entry.Pos, skipped[len(skipped)-1], redact.Address(r.URL))
 		}
 	}
 	return all, skipped, nil
@@ -154,12 +159,14 @@ func hintFor(name string, known []string) string {
 	return ""
 }
 
-// indexed returns the chart that a version in the index of a repository stands for. ok is false if the
-// version has no address or no semantic version.
-func indexed(repository string, v chart.Version) (w wantedChart, ok bool) {
+// indexed returns the chart that a version in the index of a repository stands for, or why it cannot be mirrored.
+func indexed(repository string, v chart.Version) (w wantedChart, err error) {
 	w.chart = plan.Chart{Name: v.Name, Version: v.Version, Origin: strings.TrimSuffix(redact.Address(repository), "/")}
-	if len(v.URLs) == 0 || chart.CheckVersion(v.Name, v.Version) != nil {
-		return w, false
+	if err := chart.CheckVersion(v.Name, v.Version); err != nil {
+		return w, err
+	}
+	if len(v.URLs) == 0 {
+		return w, errors.New("the index has no address of it")
 	}
 	if in, isRegistry := strings.CutPrefix(v.URLs[0], ociScheme); isRegistry {
 		ref, err := reference.Parse(in)
@@ -167,15 +174,14 @@ func indexed(repository string, v chart.Version) (w wantedChart, ok bool) {
 			ref = ref.WithTag(chart.Tag(v.Version))
 		}
 		w.chart.Source = ref.String()
-		return w, err == nil
+		return w, err
 	}
-	var err error
 	if w.address, err = resolveAddress(repository, v.URLs[0]); err != nil {
-		return w, false
+		return w, err
 	}
 	w.chart.Built, w.sha256 = true, strings.TrimPrefix(strings.ToLower(v.Digest), "sha256:")
 	w.chart.Source = redact.Address(w.address)
-	return w, true
+	return w, nil
 }
 
 // resolveAddress returns the address of a file that the index of a repository names. As for Helm, a
@@ -183,7 +189,7 @@ func indexed(repository string, v chart.Version) (w wantedChart, ok bool) {
 func resolveAddress(repository, file string) (string, error) {
 	u, err := url.Parse(file)
 	if err != nil {
-		return "", err
+		return "", errors.New("its address in the index is invalid") // the error has the address, and its secrets
 	}
 	if u.IsAbs() {
 		if u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
