@@ -50,7 +50,7 @@ func inputProblems(all []resolvedImage) error {
 		var none *platformError
 		switch where := r.request.requestedBy(); {
 		case errors.As(r.err, &local):
-			lines = append(lines, where+": "+local.Error())
+			lines = append(lines, where+": "+advice.Text(local))
 		case errors.As(r.err, &none):
 			platforms = true
 			lines = append(lines, where+": "+none.Error())

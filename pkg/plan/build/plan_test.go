@@ -282,11 +282,11 @@ func TestPlanMissingLayouts(t *testing.T) {
 		"  operators: [{catalog: 'oci://absent'}]\n",
 	} {
 		_, err := Plan(t.Context(), parseConfig(t, text), "x", w.sources(), Options{})
-		var input *advice.Error
-		if !errors.As(err, &input) || !strings.Contains(err.Error(), "imageset.yaml:4: ") {
+		if _, ok := errors.AsType[*advice.Error](err); !ok || !strings.Contains(err.Error(), "imageset.yaml:4: ") {
 			t.Errorf("Plan = %v, want an advice.Error with the position", err)
 		}
 	}
+	says(t, inputProblems([]resolvedImage{{request: &imageRequest{}, err: &localError{advice.New(advice.Input, "name one", "it has 2 images")}}}), "it has 2 images; name one")
 }
 
 // TestReadChecksSizes checks that the sizes in a plan must match its content, because users rely on
