@@ -219,7 +219,7 @@ func CheckTags(images []Image) error {
 		}
 		for _, tag := range img.Tags {
 			if other := holder[tag]; other != nil && other.Digest != img.Digest {
-				return advice.New(advice.Failure, "give one of them another target", "%s and %s would both become %s:%s", other.Source, img.Source, img.Repository, tag)
+				return advice.New(advice.Input, "give one of them another target", "%s and %s would both become %s:%s", other.Source, img.Source, img.Repository, tag)
 			}
 			holder[tag] = img
 		}

@@ -76,9 +76,13 @@ const maxUnavailable = 100
 // noneAvailable returns an error with the images of a plan, none of which can be read.
 func noneAvailable(missing []plan.Missing) error {
 	if len(missing) == 1 {
-		err := fmt.Errorf("the only image cannot be read: %s: %w", missing[0].Source, missing[0].Err())
+		what, hint := "the only image", "check the name and the tag"
+		if missing[0].Kind == plan.FileImage {
+			what, hint = "the only content", "check the address"
+		}
+		err := fmt.Errorf("%s cannot be read: %s: %w", what, plan.SourceText(missing[0].Source), missing[0].Err())
 		if errors.Is(err, fs.ErrNotExist) && advice.Hint(err) == "" {
-			return advice.Wrap(advice.KindOf(err), err, "check the name and the tag")
+			return advice.Wrap(advice.KindOf(err), err, hint)
 		}
 		return err
 	}

@@ -109,7 +109,7 @@ func assignTargets(all []resolvedImage) (images []plan.Image, notes []string, er
 		switch {
 		case first || t.digest == winner.digest:
 		case t.isConfigured():
-			return nil, nil, advice.New(advice.Failure, "give one of them another targetRepo or targetTag", "%s and %s would both become %s",
+			return nil, nil, advice.New(advice.Input, "give one of them another targetRepo or targetTag", "%s and %s would both become %s",
 				winner.request.source, t.request.source, winner.name())
 		case t.request.ref().Digest != "":
 			t.tag = plan.DigestTag(t.digest)
