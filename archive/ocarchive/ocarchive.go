@@ -31,6 +31,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
@@ -93,10 +94,7 @@ func Open(dirs ...string) (*Archive, error) {
 
 // Close closes all files.
 func (a *Archive) Close() error {
-	var errs []error
-	for _, c := range a.closers {
-		errs = append(errs, c.Close())
-	}
+	errs := elements.Map(a.closers, func(c io.Closer) error { return c.Close() })
 	return errors.Join(errs...)
 }
 

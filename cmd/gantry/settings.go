@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/settings"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
@@ -248,10 +249,7 @@ func (a *app) explainSettings(err error) error {
 
 // unknownSetting returns the error for a name that is no setting.
 func unknownSetting(file string, s settings.Setting) error {
-	var names []string
-	for _, known := range siteSettings {
-		names = append(names, known.flag)
-	}
+	names := elements.Map(siteSettings, func(known siteSetting) string { return known.flag })
 	hint := suggest.Phrase(s.Name, names)
 	if hint == "" {
 		hint = "docs/reference/flags.md lists the settings; other flags stand on the command line"

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
@@ -107,20 +108,12 @@ func versionsOf(p *plan.Plan) map[[2]string][]string {
 }
 
 func releasesOf(p *plan.Plan) (names []string) {
-	for _, r := range p.Releases {
-		names = append(names, string(r.Product)+" "+r.Version+" "+string(r.Arch))
-	}
-	return names
+	return elements.Map(p.Releases, func(r plan.Release) string { return string(r.Product) + " " + r.Version + " " + string(r.Arch) })
 }
 
 // without returns the elements of all that others does not have.
 func without(all, others []string) (rest []string) {
-	for _, s := range all {
-		if !slices.Contains(others, s) {
-			rest = append(rest, s)
-		}
-	}
-	return rest
+	return elements.Filter(all, func(s string) bool { return !slices.Contains(others, s) })
 }
 
 // collectWarnings also collects the warnings of an Env until stop is called, which returns them.

@@ -10,6 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -144,10 +145,7 @@ func ReleaseImages(ctx context.Context, o ReleaseOptions, patterns []string) (*R
 	}
 	for _, pattern := range patterns {
 		if !matched[pattern] {
-			var names []string
-			for _, image := range all {
-				names = append(names, image.Name)
-			}
+			names := elements.Map(all, func(image ReleaseImage) string { return image.Name })
 			return nil, env.InputHint(cmp.Or(suggest.Phrase(pattern, names), "leave it out to list all"), "release %s has no image %q", p.Version, pattern)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/pull"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
@@ -112,11 +113,7 @@ func ReleaseTools(ctx context.Context, o ToolOptions) (*ReleaseToolList, error) 
 
 // ToolPlatforms returns the platforms that releases have tools for: "linux/amd64".
 func ToolPlatforms() []string {
-	var names []string
-	for _, p := range release.ToolPlatforms() {
-		names = append(names, p.String())
-	}
-	return names
+	return elements.Map(release.ToolPlatforms(), func(p release.ToolPlatform) string { return p.String() })
 }
 
 // check returns the platforms, or an error for names that are unknown.

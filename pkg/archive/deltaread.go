@@ -17,6 +17,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/delta/deltareader"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/space"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
@@ -150,10 +151,7 @@ func (a *Archive) buildBlob(ctx context.Context, at deltaAt, offset int64) (io.R
 
 // source returns what the blob of a delta is made from.
 func (a *Archive) source(at deltaAt) deltareader.Delta {
-	var known []ocispec.Descriptor
-	for _, b := range at.Bases {
-		known = append(known, b.Descriptor())
-	}
+	known := elements.Map(at.Bases, func(b DeltaBase) ocispec.Descriptor { return b.Descriptor() })
 	base := func(d digest.Digest) DeltaBase {
 		return at.Bases[slices.IndexFunc(known, func(b ocispec.Descriptor) bool { return b.Digest == d })]
 	}

@@ -9,6 +9,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
@@ -77,12 +78,7 @@ func MissingContent(ctx context.Context, p *plan.Plan, registry Registry, has fu
 			}
 		}
 	}
-	var absent []*blob
-	for _, b := range r.neededBlobs() {
-		if len(b.known()) == 0 && !has(b.descriptor()) {
-			absent = append(absent, b)
-		}
-	}
+	absent := elements.Filter(r.neededBlobs(), func(b *blob) bool { return len(b.known()) == 0 && !has(b.descriptor()) })
 	found := make([]bool, len(absent))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(r.Streams)

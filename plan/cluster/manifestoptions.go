@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/site"
@@ -106,10 +107,7 @@ func chooseTarget(s *workspace.Session, t *site.RegistryDestination, r *Manifest
 		o.ICSP = o.ICSP || o.MirrorSourcePolicy == "" && beforeMirrorSets(r.target)
 	}
 	if !r.target.Kubernetes && r.target.Version == (resources.OpenShiftVersion{}) {
-		var versions []string
-		for _, one := range r.all.Releases {
-			versions = append(versions, one.Version)
-		}
+		versions := elements.Map(r.all.Releases, func(one state.Release) string { return one.Version })
 		r.target.Version = resources.OldestVersion(versions, r.all.Catalogs)
 	}
 	if beforeMirrorSets(r.target) && !o.ICSP {

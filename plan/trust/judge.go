@@ -19,6 +19,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/chart"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
@@ -314,10 +315,7 @@ func (d *judged) add(signers []policy.Signer) {
 
 // planSigners returns the signers as plans list them.
 func (d *judged) planSigners() []plan.Signer {
-	var all []plan.Signer
-	for _, s := range d.signers {
-		all = append(all, plan.Signer{Type: s.Type, Name: s.Name})
-	}
+	all := elements.Map(d.signers, func(s policy.Signer) plan.Signer { return plan.Signer{Type: s.Type, Name: s.Name} })
 	sorting.Slice(all, plan.CompareSigners)
 	return slices.Compact(all)
 }

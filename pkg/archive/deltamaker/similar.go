@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/delta"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
@@ -86,11 +87,7 @@ func (s *similarLayers) find(c *Change, files []uint64) []Candidate {
 		}
 	}
 	sorting.Slice(found, func(a, b match) int { return cmp.Or(cmp.Compare(b.shared, a.shared), cmp.Compare(a.Digest, b.Digest)) })
-	var all []Candidate
-	for _, f := range found[:min(len(found), maxSimilar)] {
-		all = append(all, f.Candidate)
-	}
-	return all
+	return elements.Map(found[:min(len(found), maxSimilar)], func(f match) Candidate { return f.Candidate })
 }
 
 // shared returns how many numbers two sorted lists have in common.

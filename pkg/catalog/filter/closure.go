@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
@@ -81,10 +82,7 @@ func (c *channel) candidates(selected []bool, free bool) []int {
 	if len(c.chain) > 0 && selected[c.chain[0]] {
 		return c.chain[:1]
 	}
-	var heads []int
-	for _, name := range graph.Inspect(induced(c.entries, selected, nil)).Heads {
-		heads = append(heads, c.number[name])
-	}
+	heads := elements.Map(graph.Inspect(induced(c.entries, selected, nil)).Heads, func(name string) int { return c.number[name] })
 	if len(heads) == 0 { // a circle of skips
 		for i, s := range selected {
 			if s {
@@ -93,12 +91,7 @@ func (c *channel) candidates(selected []bool, free bool) []int {
 		}
 	}
 	g := &closure{channel: c, subset: subset{keep: selected}, free: free}
-	var open []int
-	for _, y := range heads {
-		if g.absorber(y) < 0 {
-			open = append(open, y)
-		}
-	}
+	open := elements.Filter(heads, func(y int) bool { return g.absorber(y) < 0 })
 	var candidates []int
 	if len(open) > 0 && len(open) < len(heads) {
 		candidates = c.covering(open)

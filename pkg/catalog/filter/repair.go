@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
@@ -56,12 +57,7 @@ func (g *closure) cheapest(y int) []int {
 		if !on || at >= limit {
 			return nil, false
 		}
-		var missing []int
-		for _, j := range g.walk[:at+1] {
-			if !g.keep[j] && j != i {
-				missing = append(missing, j)
-			}
-		}
+		missing := elements.Filter(g.walk[:at+1], func(j int) bool { return !g.keep[j] && j != i })
 		return missing, true
 	}
 	if missing, ok := chain(y); ok {

@@ -8,6 +8,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
@@ -76,11 +77,7 @@ func (s *selection) sentences() []string {
 		}
 		return strings.Compare(a.channel, b.channel)
 	})
-	var all []string
-	for _, n := range s.notes {
-		all = append(all, n.text)
-	}
-	return all
+	return elements.Map(s.notes, func(n note) string { return n.text })
 }
 
 // sentence joins the non-empty parts with semicolons.

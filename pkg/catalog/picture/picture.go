@@ -35,6 +35,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
@@ -66,10 +67,7 @@ func Draw(p *catalog.Package, o Options) (diagram.Drawing, error) {
 	}
 	s := newSketch(p, o)
 	d := diagram.Drawing{Title: p.Name, Marks: marks(), Kinds: kinds()}
-	var charts []*chart
-	for _, c := range channels {
-		charts = append(charts, s.channel(c))
-	}
+	charts := elements.Map(channels, s.channel)
 	if !o.All {
 		foldShared(charts)
 	}
@@ -145,10 +143,7 @@ func digits(s string) int {
 }
 
 func unknownChannel(p *catalog.Package, name string) error {
-	var all []string
-	for _, c := range p.Channels {
-		all = append(all, c.Name)
-	}
+	all := elements.Map(p.Channels, func(c *catalog.Channel) string { return c.Name })
 	if near := suggest.Nearest(name, all); len(near) > 0 {
 		return fmt.Errorf("package %s has no channel %q; did you mean %s?", p.Name, name, strings.Join(near, ", "))
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
@@ -99,13 +100,7 @@ func (r *round) rule(text string) (predicate, error) {
 
 // matching returns the candidates that satisfy the dependency, in their order.
 func (n *dependency) matching(candidates []candidate) []candidate {
-	var found []candidate
-	for _, o := range candidates {
-		if n.matches(o.bundle) {
-			found = append(found, o)
-		}
-	}
-	return found
+	return elements.Filter(candidates, func(o candidate) bool { return n.matches(o.bundle) })
 }
 
 // order returns the catalogs in the order in which a bundle of the source looks for others.

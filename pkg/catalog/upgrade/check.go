@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
@@ -125,10 +126,7 @@ func ambiguityNote(o installed.Operator, at graph.At, catalogs []Catalog, best P
 	if o.Generation != graph.V1 || len(catalogs) < 2 {
 		return ""
 	}
-	var all []extension.Catalog
-	for _, k := range catalogs {
-		all = append(all, extension.Catalog{Name: k.Name, Content: k.Kept})
-	}
+	all := elements.Map(catalogs, func(k Catalog) extension.Catalog { return extension.Catalog{Name: k.Name, Content: k.Kept} })
 	positions := []graph.At{at}
 	for _, k := range catalogs {
 		for _, h := range best.Hops {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
@@ -58,9 +59,5 @@ func Detours(p *catalog.Package, from *catalog.Bundle, to string) []string {
 		}
 	}
 	sorting.Slice(between, func(a, b *catalog.Bundle) int { return a.Version.Compare(b.Version) })
-	var names []string
-	for _, b := range between {
-		names = append(names, b.Name)
-	}
-	return names
+	return elements.Map(between, func(b *catalog.Bundle) string { return b.Name })
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // follows reports whether an operator's Subscription names the CatalogSource of a catalog. Without
@@ -23,12 +24,7 @@ func follows(o installed.Operator, k Catalog) bool {
 // subscribed returns the catalogs that may update an operator: the one that its Subscription names,
 // or all if it names none of the mirror.
 func subscribed(o installed.Operator, catalogs []Catalog) []Catalog {
-	var its []Catalog
-	for _, k := range catalogs {
-		if follows(o, k) {
-			its = append(its, k)
-		}
-	}
+	its := elements.Filter(catalogs, func(k Catalog) bool { return follows(o, k) })
 	if len(its) > 0 {
 		return its
 	}

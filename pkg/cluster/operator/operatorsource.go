@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/install"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
@@ -267,10 +268,7 @@ func (s *Operators) nameCatalogs(workspace string) error {
 	if err != nil {
 		return err
 	}
-	var all []resources.Catalog
-	for _, c := range s.Catalogs {
-		all = append(all, c.Catalog)
-	}
+	all := elements.Map(s.Catalogs, func(c Catalog) resources.Catalog { return c.Catalog })
 	named, _, err := resources.NameCatalogs(all, saved)
 	if err != nil {
 		return advice.Wrap(advice.Input, err, "")
@@ -302,10 +300,7 @@ func (s *Operators) find(ctx context.Context, o *InstallOptions) (*Catalog, *cat
 	case len(found) == 0:
 		return nil, nil, listing.UnknownPackage(o.Package, names, s.where, "mirror it, or name another mirror, archive or layout with Options.From")
 	case len(found) > 1:
-		var sources []string
-		for _, c := range found {
-			sources = append(sources, c.Source)
-		}
+		sources := elements.Map(found, func(c *Catalog) string { return c.Source })
 		return nil, nil, env.InputHint("choose one with Options.Catalog", "several catalogs have package %s: %s", o.Package, strings.Join(sources, ", "))
 	}
 	content, err := s.Read(ctx, found[0].At, catalog.Options{Keep: func(name string) bool { return name == o.Package }})

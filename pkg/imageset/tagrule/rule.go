@@ -21,6 +21,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
@@ -204,12 +205,7 @@ func (s *Selector) MeetsAge(created time.Time) bool {
 // Choose returns the names of the selected tags among those that Match returned, sorted. created are the
 // times when the images were created; it may be nil unless NeedsDates.
 func (s *Selector) Choose(matched []Tag, created map[string]time.Time) []string {
-	var kept []Tag
-	for _, t := range matched {
-		if s.MeetsAge(created[t.Name]) {
-			kept = append(kept, t)
-		}
-	}
+	kept := elements.Filter(matched, func(t Tag) bool { return s.MeetsAge(created[t.Name]) })
 	if n := s.rule.Newest; n > 0 && len(kept) > n {
 		if !s.ByVersion(matched) {
 			sorting.Slice(kept, func(a, b Tag) int { return created[b.Name].Compare(created[a.Name]) })

@@ -8,6 +8,7 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/platform/path"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
@@ -97,12 +98,7 @@ func (r *channelRouter) compareEnds(a, b *channel) int {
 
 // later returns the channels that end after a channel, the one that ends highest first.
 func (r *channelRouter) later(ch *channel) (all []*channel) {
-	for _, o := range r.channels {
-		if r.compareEnds(o, ch) > 0 {
-			all = append(all, o)
-		}
-	}
-	return all
+	return elements.Filter(r.channels, func(o *channel) bool { return r.compareEnds(o, ch) > 0 })
 }
 
 // next returns the first channel that ends after a channel. There is one.

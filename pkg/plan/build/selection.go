@@ -12,6 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
@@ -126,10 +127,7 @@ func selectCatalogs(ctx context.Context, sources Sources, ops []imageset.Operato
 			break
 		}
 	}
-	var notes []string
-	for _, u := range unmet {
-		notes = append(notes, u.String())
-	}
+	notes := elements.Map(unmet, func(u resolve.Unsatisfied) string { return u.String() })
 	notes = append(append(notes, unidentified...), notesOnUnknownOperators(all, entries)...) // after dependencies, which may add packages
 	err = each(ctx, len(all), func(_ context.Context, i int) error {
 		if err := validate.Catalog(all[i].result.Catalog); err != nil {

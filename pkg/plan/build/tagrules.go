@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/imageset/tagrule"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -133,12 +134,7 @@ func applyTagRule(ctx context.Context, img imageset.Image, sources Sources, opts
 
 // nearestAge is the hint if only the ages of the images that matched exclude them: the youngest and the oldest.
 func nearestAge(matched []tagrule.Tag, created map[string]time.Time) string {
-	var dated []tagrule.Tag
-	for _, t := range matched {
-		if !created[t.Name].IsZero() {
-			dated = append(dated, t)
-		}
-	}
+	dated := elements.Filter(matched, func(t tagrule.Tag) bool { return !created[t.Name].IsZero() })
 	if len(dated) == 0 {
 		return fmt.Sprintf("%s, but no creation time is known", count(len(matched), "tag matches by its name", "tags match by their names"))
 	}

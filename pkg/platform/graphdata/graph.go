@@ -10,6 +10,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
@@ -145,13 +146,7 @@ func (m *maker) metadata(r Release, v semver.Version) map[string]string {
 
 // blocks returns the blocks of updates to a release.
 func (m *maker) blocks(v semver.Version) []block {
-	var out []block
-	for _, b := range m.data.blocks[bare(v)] {
-		if b.arch == "" || b.arch == string(m.arch) {
-			out = append(out, b)
-		}
-	}
-	return out
+	return elements.Filter(m.data.blocks[bare(v)], func(b block) bool { return b.arch == "" || b.arch == string(m.arch) })
 }
 
 // connect computes the updates: those that images name and those that metadata adds; then the

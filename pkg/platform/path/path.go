@@ -25,6 +25,7 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
@@ -137,10 +138,7 @@ func Find(g *graph.Graph, from []semver.Version, to semver.Version, p Policy) ([
 		return err != nil
 	})
 	next := s.share(sources, costs)
-	var paths []Path
-	for _, i := range sources {
-		paths = append(paths, s.path(i, target, costs[i], next))
-	}
+	paths := elements.Map(sources, func(i int) Path { return s.path(i, target, costs[i], next) })
 	return paths, errors.Join(errs...)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/layers"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
@@ -124,10 +125,7 @@ func (x *extraction) run(ctx context.Context, src image.Reader, tools []*Tool) e
 
 // write copies a program and replaces its placeholders.
 func (x *extraction) write(t *Tool, w *written, r io.Reader) error {
-	var patches []patch
-	for _, ph := range t.program.patches {
-		patches = append(patches, patch{placeholder: ph, value: x.value(t, ph)})
-	}
+	patches := elements.Map(t.program.patches, func(ph placeholder) patch { return patch{placeholder: ph, value: x.value(t, ph)} })
 	p, err := newPatcher(w.out, patches)
 	if err != nil {
 		return err

@@ -25,6 +25,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -163,10 +164,7 @@ func (s *Service) query(channel string, arch release.Arch) (string, Provenance, 
 
 // archNames lists the architectures for people.
 func archNames() string {
-	var names []string
-	for _, a := range release.Arches() {
-		names = append(names, string(a))
-	}
+	names := elements.Map(release.Arches(), func(a release.Arch) string { return string(a) })
 	return strings.Join(names, ", ")
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
@@ -89,10 +90,7 @@ func (r registry) tried(p pull) (repositories []string) {
 
 // all returns the repositories of the mirror in which Talos looks for a pull.
 func (r registry) all(p pull) (repositories []string) {
-	for _, e := range r.endpoints {
-		repositories = append(repositories, e.prefix+p.path)
-	}
-	return repositories
+	return elements.Map(r.endpoints, func(e endpoint) string { return e.prefix + p.path })
 }
 
 // rules returns the rules that rewrite the repositories of pulls to those of the mirror.

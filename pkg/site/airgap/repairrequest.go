@@ -14,6 +14,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
@@ -86,10 +87,7 @@ func newRequest(ctx context.Context, have *archive.Archive, lost []archive.Entry
 	case err != nil:
 		return nil, err
 	}
-	var digests []digest.Digest
-	for _, e := range lost {
-		digests = append(digests, e.Digest)
-	}
+	digests := elements.Map(lost, func(e archive.EntryInfo) digest.Digest { return e.Digest })
 	holders := map[digest.Digest][]*plan.Image{}
 	if p != nil {
 		if holders, err = mirror.ImagesByContent(p, digests); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/contents"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/plan/listing"
@@ -82,7 +83,7 @@ func storedColumns[R any](of func(*R) *contents.Stored) []listColumn[R] {
 		{title: "AT", text: func(r *R) string { return string(of(r).At) }},
 		{title: "HERE", text: func(r *R) string { return string(of(r).Here) }},
 		{title: "VOLUMES", drop: 4, text: func(r *R) string {
-			return strings.Join(each(of(r).Volumes, func(v contents.Volume) string { return v.Name }), ", ")
+			return strings.Join(elements.Map(of(r).Volumes, func(v contents.Volume) string { return v.Name }), ", ")
 		}},
 	}
 }
@@ -139,7 +140,7 @@ func bundleTable(l *contents.List, wide bool, width int) string {
 		{title: "BUNDLE", text: func(b *contents.Bundle) string { return b.Name + textIf(b.Deprecated != "", " (deprecated)") }},
 		{title: "VERSION", always: true, drop: 10, text: func(b *contents.Bundle) string { return b.Version }},
 		{title: "CHANNELS", drop: 2, text: func(b *contents.Bundle) string {
-			return strings.Join(each(b.Channels, func(c string) string { return c + textIf(slices.Contains(b.HeadOf, c), " (head)") }), ", ")
+			return strings.Join(elements.Map(b.Channels, func(c string) string { return c + textIf(slices.Contains(b.HeadOf, c), " (head)") }), ", ")
 		}},
 		{title: "OLM V1", always: true, text: func(b *contents.Bundle) string { return installs(b.OLMv1, wide) }},
 		{title: "MODES", wide: true, drop: 6, text: func(b *contents.Bundle) string { return modes(&b.CatalogBundle) }},
@@ -165,7 +166,7 @@ func installs(i listing.Installable, wide bool) string {
 func modes(b *listing.CatalogBundle) string { return strings.Join(b.InstallModes, ", ") }
 
 func apis(b *listing.CatalogBundle) string {
-	return strings.Join(each(b.APIs, listing.API.String), ", ")
+	return strings.Join(elements.Map(b.APIs, listing.API.String), ", ")
 }
 
 func features(b *listing.CatalogBundle) string {
