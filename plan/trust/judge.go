@@ -296,8 +296,7 @@ func (j *judge) image(ctx context.Context, d *judged) error {
 		d.add(signers)
 		return nil
 	}
-	var index *policy.RefusedError
-	if refused != nil && errors.As(err, &index) && len(index.Reasons) == 0 {
+	if index, ok := errors.AsType[*policy.RefusedError](err); refused != nil && ok && len(index.Reasons) == 0 {
 		return refused // it says more
 	}
 	return err
