@@ -11,6 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A verb is a command below gantry. Its flags and texts take longer to build than most invocations
@@ -187,8 +188,6 @@ func isBelow(c *cobra.Command, name string) bool {
 // shellLine returns a line that runs gantry with these arguments, without passwords.
 func shellLine(args []string) string {
 	line := []string{"gantry"}
-	for _, arg := range args {
-		line = append(line, view.ShellWord(redact.Text(arg)))
-	}
+	line = append(line, elements.Map(args, func(arg string) string { return view.ShellWord(redact.Text(arg)) })...)
 	return strings.Join(line, " ")
 }

@@ -3,6 +3,7 @@ package releases
 import (
 	"context"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/site"
@@ -15,9 +16,7 @@ func releaseSize(ctx context.Context, src image.Reader, source string) (int64, e
 		return 0, err
 	}
 	refs := []string{source}
-	for _, component := range p.Components {
-		refs = append(refs, component.Ref)
-	}
+	refs = append(refs, elements.Map(p.Components, func(component payload.Component) string { return component.Ref })...)
 	return site.ContentSize(ctx, src, refs)
 }
 

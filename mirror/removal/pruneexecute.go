@@ -11,6 +11,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -85,9 +86,7 @@ func (r *recordedRevisions) execute(ctx context.Context, s *workspace.Session, p
 	}
 	if len(report.Failed) > 0 {
 		e := &PruneError{failed: len(report.Failed)}
-		for _, f := range report.Failed {
-			e.reasons = append(e.reasons, f.Err)
-		}
+		e.reasons = append(e.reasons, elements.Map(report.Failed, func(f prune.Failure) error { return f.Err })...)
 		return e
 	}
 	return nil

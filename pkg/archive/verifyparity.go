@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gantry-mirror/gantry/pkg/archive/parity"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
@@ -18,9 +19,7 @@ type parityCheck struct {
 func (a *Archive) parityChecks() (all []parityCheck) {
 	for _, m := range a.members {
 		for dir := range a.folders {
-			for _, name := range a.parityNames(m, dir) {
-				all = append(all, parityCheck{m, dir, name})
-			}
+			all = append(all, elements.Map(a.parityNames(m, dir), func(name string) parityCheck { return parityCheck{m, dir, name} })...)
 		}
 	}
 	return all

@@ -105,9 +105,7 @@ func (n Node) tooltip(v vocabulary) []string {
 	if len(n.Names) > 0 {
 		const shown = 20
 		lines = nil
-		for _, name := range n.Names[:min(shown, len(n.Names))] {
-			lines = append(lines, plain(name))
-		}
+		lines = append(lines, elements.Map(n.Names[:min(shown, len(n.Names))], plain)...)
 		if more := len(n.Names) - shown; more > 0 {
 			lines = append(lines, "and "+Count(more)+" more")
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Signature is a signature of a release payload: an OpenPGP message, as signature stores publish
@@ -30,9 +32,7 @@ type UpdatePath struct {
 // Versions returns every version on the path, From first.
 func (u UpdatePath) Versions() []string {
 	all := []string{u.From}
-	for _, h := range u.Hops {
-		all = append(all, h.To)
-	}
+	all = append(all, elements.Map(u.Hops, func(h Hop) string { return h.To })...)
 	return all
 }
 

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
@@ -129,9 +130,7 @@ func (c *Client) certDirs(name string) []string {
 		roots = slices.Concat(dirs, roots) // it may be like certs.d
 	}
 	if filepath.IsLocal(name) && filepath.Base(name) == name { // a redirect can name any host
-		for _, d := range roots {
-			dirs = append(dirs, filepath.Join(d, name))
-		}
+		dirs = append(dirs, elements.Map(roots, func(d string) string { return filepath.Join(d, name) })...)
 	}
 	return dirs
 }

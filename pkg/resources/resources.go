@@ -30,6 +30,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
@@ -107,9 +108,7 @@ type File struct {
 // FileNames returns the names of files; no files have an empty list.
 func FileNames(files []File) []string {
 	names := make([]string, 0, len(files))
-	for _, f := range files {
-		names = append(names, f.Name)
-	}
+	names = append(names, elements.Map(files, func(f File) string { return f.Name })...)
 	return names
 }
 

@@ -36,9 +36,7 @@ type resourcePlace struct {
 // files returns the paths of the files in the workspace.
 func (p *resourcePlace) files() (names []string) {
 	names = elements.Map(p.listed, func(name string) string { return p.dir + "/" + name })
-	for _, name := range p.old {
-		names = append(names, p.oldDir+"/"+name)
-	}
+	names = append(names, elements.Map(p.old, func(name string) string { return p.oldDir + "/" + name })...)
 	return names
 }
 
@@ -144,9 +142,7 @@ func (w *Workspace) SavedResources(mirror string, names []string) (files []resou
 		return nil, err
 	}
 	all := at.files()
-	for _, name := range names {
-		all = append(all, at.dir+"/"+name)
-	}
+	all = append(all, elements.Map(names, func(name string) string { return at.dir + "/" + name })...)
 	return w.readResources(all), nil
 }
 

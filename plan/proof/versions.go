@@ -11,6 +11,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/platform/path"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -77,9 +78,7 @@ func (c *Check) Versions(ctx context.Context, from []semver.Version, to semver.V
 		proved := UpdateReport{Channel: channel, Arch: string(arch), From: p.From.String(), To: p.To.String(), Hops: []HopReport{}}
 		for _, h := range p.Hops {
 			hop := HopReport{From: h.From.String(), To: h.To.String()}
-			for _, r := range h.Risks {
-				hop.Risks = append(hop.Risks, r.Name)
-			}
+			hop.Risks = append(hop.Risks, elements.Map(h.Risks, func(r path.Risk) string { return r.Name })...)
 			if err := c.checkSignatures(hop.To, arch); err != nil {
 				return err
 			}

@@ -123,9 +123,7 @@ func (o *Options) result(d *Draft) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range read.Warnings {
-		r.Notes = append(r.Notes, w.Message)
-	}
+	r.Notes = append(r.Notes, elements.Map(read.Warnings, func(w imageset.Problem) string { return w.Message })...)
 	return r, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -54,9 +55,7 @@ func FromMirror(m *Mirror, o Options) (*Draft, error) {
 		if source, err := reference.Parse(ref); err == nil && source.Path != c.Path {
 			entry.TargetCatalog = c.Path
 		}
-		for _, p := range c.Packages {
-			entry.Packages = append(entry.Packages, d.mirrored(p))
-		}
+		entry.Packages = append(entry.Packages, elements.Map(c.Packages, d.mirrored)...)
 		d.draft.Comments[fmt.Sprintf("mirror.operators[%d]", len(d.draft.Config.Mirror.Operators))] = "In the mirror: " + c.Image
 		d.draft.Config.Mirror.Operators = append(d.draft.Config.Mirror.Operators, entry)
 	}

@@ -106,11 +106,7 @@ func (n *dependency) matching(candidates []candidate) []candidate {
 // order returns the catalogs in the order in which a bundle of the source looks for others.
 func (r *round) order(from *source) []*source {
 	order := []*source{from}
-	for _, s := range r.sources {
-		if s != from {
-			order = append(order, s)
-		}
-	}
+	order = append(order, elements.Filter(r.sources, func(s *source) bool { return s != from })...)
 	return order
 }
 

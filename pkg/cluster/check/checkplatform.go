@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -226,9 +227,7 @@ func platformError(r *proof.Report) error {
 	if incomplete > 0 {
 		texts = append(texts, env.Number(incomplete, "release is", "releases are")+" incomplete")
 	}
-	for _, p := range r.Problems {
-		texts = append(texts, p.Problem)
-	}
+	texts = append(texts, elements.Map(r.Problems, func(p proof.Problem) string { return p.Problem })...)
 	if len(texts) == 0 {
 		return nil
 	}

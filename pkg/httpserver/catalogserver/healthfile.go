@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // healthFile is the file that describes the health service.
@@ -16,9 +18,7 @@ func healthSymbols() []string {
 		healthService, healthService + ".Check", healthService + ".Watch",
 		request, request + ".service", response, response + ".status", response + ".ServingStatus",
 	}
-	for _, status := range servingStatus() {
-		names = append(names, response+"."+status)
-	}
+	names = append(names, elements.Map(servingStatus(), func(status string) string { return response + "." + status })...)
 	return names
 }
 
