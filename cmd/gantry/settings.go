@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -182,10 +183,7 @@ func (a *app) applySettings(cmd *cobra.Command, args []string) error {
 
 // settingsFiles returns the files of settings, those with precedence first.
 func (a *app) settingsFiles() []string {
-	name := a.settings
-	if name == "" {
-		name = a.getenv(settingsVariable)
-	}
+	name := cmp.Or(a.settings, a.getenv(settingsVariable))
 	switch {
 	case name == noSettings:
 		return nil
@@ -251,9 +249,7 @@ func (a *app) explainSettings(err error) error {
 func unknownSetting(file string, s settings.Setting) error {
 	names := elements.Map(siteSettings, func(known siteSetting) string { return known.flag })
 	hint := suggest.Phrase(s.Name, names)
-	if hint == "" {
-		hint = "docs/reference/flags.md lists the settings; other flags stand on the command line"
-	}
+	hint = cmp.Or(hint, "docs/reference/flags.md lists the settings; other flags stand on the command line")
 	return usageHint(hint, "%s:%d: %s is no setting", file, s.Line, s.Name)
 }
 

@@ -70,9 +70,7 @@ type writer struct {
 func (w *writer) text(before, value string) {
 	raw, err := jsontext.AppendQuote(append(w.raw, before...), value)
 	w.raw = raw
-	if w.err == nil {
-		w.err = err
-	}
+	w.err = cmp.Or(w.err, err)
 }
 
 // sorted returns the properties in order, without duplicates, with clean values.

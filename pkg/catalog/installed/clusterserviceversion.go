@@ -83,9 +83,7 @@ func clusterServiceVersion(o object) (record, bool, error) {
 	slices.Sort(r.Images)
 	r.Images = slices.Compact(r.Images)
 	r.properties(o.Metadata.Annotations.Properties)
-	if r.Package == "" {
-		r.Package = packageLabel(o.Metadata)
-	}
+	r.Package = cmp.Or(r.Package, packageLabel(o.Metadata))
 	if r.Package == "" {
 		r.Notes = append(r.Notes, notePackage)
 	}

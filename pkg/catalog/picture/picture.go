@@ -90,10 +90,7 @@ func choose(p *catalog.Package, names []string) ([]*catalog.Channel, error) {
 	if len(names) == 0 {
 		channels := slices.Clone(p.Channels)
 		sorting.Slice(channels, func(a, b *catalog.Channel) int {
-			if first := rank(b.Name == p.DefaultChannel) - rank(a.Name == p.DefaultChannel); first != 0 {
-				return first
-			}
-			return natural(b.Name, a.Name)
+			return cmp.Or(rank(b.Name == p.DefaultChannel)-rank(a.Name == p.DefaultChannel), natural(b.Name, a.Name))
 		})
 		return channels, nil
 	}

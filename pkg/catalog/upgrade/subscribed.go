@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,9 +74,7 @@ func notMirrored(o installed.Operator, catalogs []Catalog) (Outcome, string, []F
 					"set the source of its Subscription to %s, which has the package", k.CatalogSource)})
 			}
 		}
-		if why == "" {
-			why = fmt.Sprintf("the mirror's copy of its catalog %s does not have package %s, so it gets no updates", o.Catalog, o.Package)
-		}
+		why = cmp.Or(why, fmt.Sprintf("the mirror's copy of its catalog %s does not have package %s, so it gets no updates", o.Catalog, o.Package))
 		return NotMirrored, why, fixes
 	case named:
 		return OtherSource, fmt.Sprintf("the source of its Subscription, %s, is not a CatalogSource of this mirror, and the mirror does not have package %s", o.Catalog, o.Package), fixes

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,9 +68,7 @@ type PinnedReader struct {
 
 // Manifest implements image.Reader.
 func (r PinnedReader) Manifest(ctx context.Context, name string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
-	if d == "" {
-		d = r.Root
-	}
+	d = cmp.Or(d, r.Root)
 	return r.Reader.Manifest(ctx, name, d)
 }
 

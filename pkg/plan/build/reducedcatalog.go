@@ -142,10 +142,7 @@ func unmet(read []*catalogReduction) []string {
 		return all
 	}
 	before := needs(func(r *catalogReduction) *catalog.Catalog {
-		if r.full == nil {
-			return &catalog.Catalog{}
-		}
-		return r.full
+		return cmp.Or(r.full, &catalog.Catalog{})
 	})
 	var notes []string
 	for need := range needs((*catalogReduction).remaining) {

@@ -279,10 +279,7 @@ func (g *Graph) Find(v semver.Version) (int, bool) {
 
 // Compare orders versions by precedence, then by build metadata.
 func Compare(a, b semver.Version) int {
-	if c := a.Compare(b); c != 0 {
-		return c
-	}
-	return slices.Compare(a.Build, b.Build)
+	return cmp.Or(a.Compare(b), slices.Compare(a.Build, b.Build))
 }
 
 // Head returns the index of the highest version, -1 if the graph is empty.

@@ -137,10 +137,7 @@ func (s *Service) query(channel string, arch release.Arch) (string, Provenance, 
 		}
 		return "", Provenance{}, advice.New(advice.Input, "use one of "+archNames(), "update services do not know the architecture %q", arch)
 	}
-	address := s.URL
-	if address == "" {
-		address = Address(s.Product)
-	}
+	address := cmp.Or(s.URL, Address(s.Product))
 	u, err := url.Parse(address)
 	if err != nil {
 		return "", Provenance{}, advice.New(advice.Input, "write it as https://HOST/PATH", "the address of the update service is malformed") // the cause would show credentials
