@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
@@ -98,10 +99,7 @@ func (r *Repository) add(storage fs.FS, name string, inside []string, e fs.DirEn
 // digest. It also pulls each tag with everything it needs. The error joins what is missing or
 // wrong.
 func (c *Client) CheckRepository(ctx context.Context, r Repository) error {
-	var problems []error
-	for _, d := range r.Blobs {
-		problems = append(problems, c.checkBlob(ctx, r.Name, d))
-	}
+	problems := elements.Map(r.Blobs, func(d digest.Digest) error { return c.checkBlob(ctx, r.Name, d) })
 	for _, d := range r.Manifests {
 		if _, _, err := c.manifest(ctx, r.Name, d.String()); err != nil {
 			problems = append(problems, fmt.Errorf("checking %s/%s@%s: %w", c.host, r.Name, d, err))

@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
@@ -287,12 +288,7 @@ func checkResult(fail func(string, ...any), was *catalog.Package, result *Result
 			kept[e.Name] = true
 		}
 	}
-	var bundles []*catalog.Bundle
-	for _, b := range was.Bundles {
-		if kept[b.Name] {
-			bundles = append(bundles, b)
-		}
-	}
+	bundles := elements.Filter(was.Bundles, func(b *catalog.Bundle) bool { return kept[b.Name] })
 	if !slices.Equal(bundles, p.Bundles) {
 		fail("the bundles are not those of the kept entries, or not the same objects")
 	}

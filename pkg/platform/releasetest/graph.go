@@ -13,6 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
@@ -77,10 +78,7 @@ func (b Blocked) isTo(p *Payload) bool {
 
 // regexp returns a regular expression for the blocked sources, as in graph data.
 func (b Blocked) regexp() string {
-	var quoted []string
-	for _, from := range b.From {
-		quoted = append(quoted, strings.ReplaceAll(regexp.QuoteMeta(from), `\.`, "[.]"))
-	}
+	quoted := elements.Map(b.From, func(from string) string { return strings.ReplaceAll(regexp.QuoteMeta(from), `\.`, "[.]") })
 	return "^(" + strings.Join(quoted, "|") + ")[+].*$"
 }
 
