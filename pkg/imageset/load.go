@@ -10,6 +10,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
+	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // maxSize is the maximum size of a configuration in bytes: enough for about 30,000 images listed by
@@ -123,11 +124,11 @@ func (r *reader) parse(text []byte) (*yaml.Node, error) {
 
 // error returns the problems as an *Error, or nil if there are none.
 func (r *reader) error() error {
-	sortWarnings(r.warnings)
+	sorting.Slice(r.warnings, func(a, b warning) int { return a.Pos.compare(b.Pos) })
 	if len(r.problems) == 0 {
 		return nil
 	}
-	sortProblems(r.problems)
+	sorting.Slice(r.problems, func(a, b Problem) int { return a.Pos.compare(b.Pos) })
 	return &Error{Problems: r.problems, Warnings: problemsOf(r.warnings)}
 }
 
