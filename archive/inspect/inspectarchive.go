@@ -10,7 +10,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/archive/open"
 	"github.com/gantry-mirror/gantry/pkg/archive"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
@@ -197,7 +196,9 @@ func newInspectedPlan(p *plan.Plan, d digest.Digest) *InspectedPlan {
 	}
 	for _, c := range p.Catalogs {
 		x := InspectedCatalog{Name: c.Name(), Image: c.Repository + ":" + c.Tag, Packages: []string{}}
-		x.Packages = append(x.Packages, elements.Map(c.Packages, func(pkg plan.Package) string { return pkg.Name })...)
+		for _, pkg := range c.Packages {
+			x.Packages = append(x.Packages, pkg.Name)
+		}
 		in.Catalogs = append(in.Catalogs, x)
 	}
 	for _, r := range p.Releases {

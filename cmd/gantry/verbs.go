@@ -11,7 +11,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A verb is a command below gantry. Its flags and texts take longer to build than most invocations
@@ -188,6 +187,8 @@ func isBelow(c *cobra.Command, name string) bool {
 // shellLine returns a line that runs gantry with these arguments, without passwords.
 func shellLine(args []string) string {
 	line := []string{"gantry"}
-	line = append(line, elements.Map(args, func(arg string) string { return view.ShellWord(redact.Text(arg)) })...)
+	for _, arg := range args {
+		line = append(line, view.ShellWord(redact.Text(arg)))
+	}
 	return strings.Join(line, " ")
 }

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/plan/listing"
@@ -72,7 +71,9 @@ func Packages(ctx context.Context, o Options) (*List, error) {
 			Catalog: p.Catalog, Place: c.place, Name: p.Name, DisplayName: p.DisplayName, DefaultChannel: p.DefaultChannel, Deprecated: p.Deprecated,
 			Channels: []string{}, Versions: []string{}, Head: p.DefaultHead(), OLMv1: PreferredBundle{Bundle: p.V1, Installable: listing.Installable{Install: listing.Unknown}}, Images: []string{},
 		}
-		out.Channels = append(out.Channels, elements.Map(p.Channels, func(ch listing.CatalogChannel) string { return ch.Name })...)
+		for _, ch := range p.Channels {
+			out.Channels = append(out.Channels, ch.Name)
+		}
 		for _, b := range p.Bundles {
 			out.Versions = with(out.Versions, b.Version)
 		}

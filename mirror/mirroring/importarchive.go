@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/archive"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -29,7 +28,9 @@ func (o *ImportOptions) openArchive(folder string, sequence int) (*archive.Archi
 		}
 	}
 	dirs := make([]string, 0, len(o.From))
-	dirs = append(dirs, elements.Map(o.From, func(from string) string { return strings.TrimPrefix(from, env.ArchiveScheme) })...)
+	for _, from := range o.From {
+		dirs = append(dirs, strings.TrimPrefix(from, env.ArchiveScheme))
+	}
 	have, err := archive.OpenWith(opts, dirs...)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, env.Inputf("Options.From: %w", err)

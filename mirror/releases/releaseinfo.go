@@ -83,7 +83,9 @@ func ReadRelease(ctx context.Context, o ReleaseOptions) (*ReleaseInfo, error) {
 		Capabilities: payload.KnownCapabilities(c.Manifests), Profiles: payload.KnownProfiles(c.Manifests), FeatureSets: payload.KnownFeatureSets(c.Manifests),
 		Manifests: len(c.Manifests), Images: releaseImages(p),
 	}
-	info.Software = append(info.Software, elements.Map(p.Versions, func(v payload.SoftwareVersion) Software { return Software(v) })...)
+	for _, v := range p.Versions {
+		info.Software = append(info.Software, Software(v))
+	}
 	gates, err := p.Gates(ctx, s.Images)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package releases
 import (
 	"context"
 
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/site"
@@ -16,7 +15,9 @@ func releaseSize(ctx context.Context, src image.Reader, source string) (int64, e
 		return 0, err
 	}
 	refs := []string{source}
-	refs = append(refs, elements.Map(p.Components, func(component payload.Component) string { return component.Ref })...)
+	for _, component := range p.Components {
+		refs = append(refs, component.Ref)
+	}
 	return site.ContentSize(ctx, src, refs)
 }
 

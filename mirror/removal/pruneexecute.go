@@ -11,7 +11,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -86,7 +85,9 @@ func (r *recordedRevisions) execute(ctx context.Context, s *workspace.Session, p
 	}
 	if len(report.Failed) > 0 {
 		e := &PruneError{failed: len(report.Failed)}
-		e.reasons = append(e.reasons, elements.Map(report.Failed, func(f prune.Failure) error { return f.Err })...)
+		for _, f := range report.Failed {
+			e.reasons = append(e.reasons, f.Err)
+		}
 		return e
 	}
 	return nil

@@ -14,7 +14,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive/parity"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/file/space"
@@ -44,7 +43,9 @@ func (o *Options) reserveParity() error {
 // parityLayout returns what parity files of a set depend on. s is as in the set manifest.
 func parityLayout(s *set, d digest.Digest) parity.Layout {
 	l := parity.Layout{Set: d}
-	l.Sizes = append(l.Sizes, elements.Map(s.Volumes, func(v volume) int64 { return v.Size })...)
+	for _, v := range s.Volumes {
+		l.Sizes = append(l.Sizes, v.Size)
+	}
 	return l
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/gantry-mirror/gantry/pkg/archive/parity"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
@@ -19,7 +18,9 @@ type parityCheck struct {
 func (a *Archive) parityChecks() (all []parityCheck) {
 	for _, m := range a.members {
 		for dir := range a.folders {
-			all = append(all, elements.Map(a.parityNames(m, dir), func(name string) parityCheck { return parityCheck{m, dir, name} })...)
+			for _, name := range a.parityNames(m, dir) {
+				all = append(all, parityCheck{m, dir, name})
+			}
 		}
 	}
 	return all

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/draft"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -92,7 +91,9 @@ func (d *planDraft) catalog(c plan.Catalog) error {
 	if d.pinned {
 		d.draft.Comments[at] = "The mirrored catalog was made from " + c.SourceDigest.String()
 		op.Full, op.Dependencies, op.Installed, op.Packages = false, false, nil, nil
-		op.Packages = append(op.Packages, elements.Map(c.Packages, pinnedPackage)...)
+		for _, p := range c.Packages {
+			op.Packages = append(op.Packages, pinnedPackage(p))
+		}
 	}
 	for _, x := range c.Excluded {
 		d.note("package %s of catalog %s is not in the mirror", x.Package, c.Name())

@@ -105,7 +105,9 @@ func (n Node) tooltip(v vocabulary) []string {
 	if len(n.Names) > 0 {
 		const shown = 20
 		lines = nil
-		lines = append(lines, elements.Map(n.Names[:min(shown, len(n.Names))], plain)...)
+		for _, name := range n.Names[:min(shown, len(n.Names))] {
+			lines = append(lines, plain(name))
+		}
 		if more := len(n.Names) - shown; more > 0 {
 			lines = append(lines, "and "+Count(more)+" more")
 		}

@@ -7,15 +7,19 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
-func TestElements(t *testing.T) {
+func TestMap(t *testing.T) {
 	t.Parallel()
-	list := []string{"a", "bc"}
-	fail.Diff(t, []string{"A", "BC"}, Map(list, strings.ToUpper))
-	fail.Diff(t, []string(nil), Map(list[:0], strings.ToUpper))
-	short := func(s string) bool { return len(s) < 2 }
-	got := Filter(list, short)
-	fail.Diff(t, []string{"a"}, got)
-	got[0] = "x"
-	fail.Diff(t, []string{"a", "bc"}, list)
-	fail.Diff(t, []string(nil), Filter(list[1:], short))
+	fail.Diff(t, []string{"A", "B"}, Map([]string{"a", "b"}, strings.ToUpper))
+	fail.Diff(t, []int(nil), Map([]string{}, func(s string) int { return len(s) }))
+}
+
+func TestFilter(t *testing.T) {
+	t.Parallel()
+	list := []int{1, 2, 3, 4}
+	even := func(n int) bool { return n%2 == 0 }
+	got := Filter(list, even)
+	fail.Diff(t, []int{2, 4}, got)
+	got[0] = 5
+	fail.Diff(t, []int{1, 2, 3, 4}, list)
+	fail.Diff(t, []int(nil), Filter([]int{1}, even))
 }

@@ -11,7 +11,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // maxText is the maximum length of a string in bytes. It is the maximum length of a path on Linux.
@@ -112,7 +111,9 @@ func (g grammar) shape(doc string) shape {
 	if g.pattern != "" {
 		s.Pattern = "^$|" + g.pattern // an empty string means unset
 	}
-	s.Enum = append(s.Enum, elements.Map(g.known, func(k string) any { return k })...)
+	for _, k := range g.known {
+		s.Enum = append(s.Enum, k)
+	}
 	if s.Enum != nil {
 		s.Enum = append(s.Enum, "", nil) // which mean unset
 	}

@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -70,7 +69,9 @@ func (v *repositoryCheck) isPresent(ctx context.Context, img *image) (present, c
 		}
 	}
 	queries := make([]manifestQuery, 0, len(tags)+last)
-	queries = append(queries, elements.Map(tags, func(tag string) manifestQuery { return manifestQuery{img.manifests[last], tag} })...)
+	for _, tag := range tags {
+		queries = append(queries, manifestQuery{img.manifests[last], tag})
+	}
 	for _, m := range img.manifests[:last] {
 		queries = append(queries, manifestQuery{m, ""})
 	}

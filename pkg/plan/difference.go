@@ -4,8 +4,6 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
-
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Difference is the changes from one plan to another.
@@ -51,8 +49,12 @@ func Compare(before, after *Outline) *Difference {
 	images := compareImages(before.images, after.images)
 	d.Added, d.Removed, d.Changed = append(d.Added, images.Added...), append(d.Removed, images.Removed...), append(d.Changed, images.Changed...)
 	releases := compareImages(before.releases, after.releases)
-	d.AddedReleases = append(d.AddedReleases, elements.Map(releases.Added, func(r ChangedImage) string { return r.Name })...)
-	d.RemovedReleases = append(d.RemovedReleases, elements.Map(releases.Removed, func(r ChangedImage) string { return r.Name })...)
+	for _, r := range releases.Added {
+		d.AddedReleases = append(d.AddedReleases, r.Name)
+	}
+	for _, r := range releases.Removed {
+		d.RemovedReleases = append(d.RemovedReleases, r.Name)
+	}
 	d.ChangedReleases = releases.Changed
 	d.Charts, d.Files = compareImages(before.charts, after.charts).orNil(), compareImages(before.files, after.files).orNil()
 	d.Catalogs = compareCatalogs(before.catalogs, after.catalogs)

@@ -6,7 +6,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -149,7 +148,9 @@ func (g *GraphData) check() error {
 		checkText("the source", g.Source), checkDigest("the digest of the data", g.SHA256), checkDigest("the digest", g.Digest),
 		checkReference("the base", g.Base, ""), checkTarget(g.Repository, g.Tag),
 	}
-	errs = append(errs, elements.Map(g.MoreBases, func(base string) error { return checkReference("a base", base, "") })...)
+	for _, base := range g.MoreBases {
+		errs = append(errs, checkReference("a base", base, ""))
+	}
 	return in("graph data", g.Source, errs...)
 }
 
@@ -164,7 +165,9 @@ func (r *Release) check() error {
 	for i := range r.Signatures {
 		errs = append(errs, checkSignature(&r.Signatures[i]))
 	}
-	errs = append(errs, elements.Map(r.Tools, func(t Tool) error { return t.check() })...)
+	for _, t := range r.Tools {
+		errs = append(errs, t.check())
+	}
 	for _, iso := range r.LiveISOs {
 		errs = append(errs, checkArch(iso.Arch), fileartifact.CheckName(iso.File), checkText("the version of a boot image", iso.Build))
 	}
@@ -247,7 +250,9 @@ func (c *Catalog) check() error {
 		errs = append(errs, fmt.Errorf("%s is not the folder of a catalog", quoted(c.ConfigsDir)))
 	}
 	errs = append(errs, checkText("the folder", c.ConfigsDir), c.checkUnlisted(), c.checkFeatures())
-	errs = append(errs, elements.Map(c.Packages, func(p Package) error { return p.check() })...)
+	for _, p := range c.Packages {
+		errs = append(errs, p.check())
+	}
 	for _, r := range c.Required {
 		errs = append(errs, checkTexts("a package", r.Package, "a channel", r.Channel, "a bundle", r.Bundle, "a reason", r.For))
 	}
@@ -256,7 +261,9 @@ func (c *Catalog) check() error {
 	}
 	for _, x := range c.Excluded {
 		errs = append(errs, checkText("a package", x.Package))
-		errs = append(errs, elements.Map(x.Images, func(source string) error { return checkText("an image", source) })...)
+		for _, source := range x.Images {
+			errs = append(errs, checkText("an image", source))
+		}
 	}
 	return in("catalog", c.Source, errs...)
 }

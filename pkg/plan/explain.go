@@ -6,7 +6,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 )
 
@@ -127,7 +126,9 @@ func (p *Plan) Explain(name string) Explanation {
 	}
 	for _, img := range p.Images {
 		places := []string{img.Repository}
-		places = append(places, elements.Map(img.Tags, func(tag string) string { return img.Repository + ":" + tag })...)
+		for _, tag := range img.Tags {
+			places = append(places, img.Repository+":"+tag)
+		}
 		if called(img.Source, name) || string(img.Digest) == name || name != "" && string(img.RewrittenFrom) == name || slices.Contains(places, name) || isComponent(img, name) || name != "" && p.fileName(&img) == name {
 			x := ExplainedImage{Source: img.Source, Digest: img.Digest, Repository: img.Repository, Tags: img.Tags, Size: img.Size, Subject: img.Subject, Of: p.sourceOfSubject(&img), ArtifactType: img.ArtifactType, PredicateType: img.PredicateType, Signers: img.Signers, Signatures: len(img.Signatures)}
 			x.File, x.RewrittenFrom, x.NotRewritten = p.fileName(&img), img.RewrittenFrom, img.NotRewritten

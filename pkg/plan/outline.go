@@ -9,7 +9,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
@@ -150,7 +149,9 @@ func (o *Outline) Versions() (all []MirroredVersion) {
 			}
 		}
 	}
-	all = append(all, elements.Map(o.releases, func(r outlinedImage) MirroredVersion { return MirroredVersion{Name: r.name} })...)
+	for _, r := range o.releases {
+		all = append(all, MirroredVersion{Name: r.name})
+	}
 	sorting.Slice(all, func(x, y MirroredVersion) int {
 		return cmp.Or(strings.Compare(x.Package, y.Package), strings.Compare(x.Name, y.Name))
 	})

@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"github.com/opencontainers/go-digest"
-
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A FailedImage is an image of a plan that could not be copied to its repository, and the error.
@@ -66,8 +64,16 @@ func (p *Plan) gather(manifests []Manifest, blobs []Blob) error {
 		}
 	}
 	p.Manifests, p.Blobs = []Manifest{}, []Blob{}
-	p.Manifests = append(p.Manifests, elements.Filter(manifests, func(m Manifest) bool { return reached[m.Digest] })...)
-	p.Blobs = append(p.Blobs, elements.Filter(blobs, func(b Blob) bool { return reached[b.Digest] })...)
+	for _, m := range manifests {
+		if reached[m.Digest] {
+			p.Manifests = append(p.Manifests, m)
+		}
+	}
+	for _, b := range blobs {
+		if reached[b.Digest] {
+			p.Blobs = append(p.Blobs, b)
+		}
+	}
 	p.Totals = p.Count()
 	return p.Check()
 }

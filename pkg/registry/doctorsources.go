@@ -72,7 +72,9 @@ func (d *examination) examineConfiguration(ctx context.Context, m imageset.Mirro
 // registries.conf has for it.
 func registriesOf(m imageset.Mirror, conf *registries.Config) (all []reference.Reference) {
 	names := elements.Map(m.Operators, func(c imageset.Operator) string { return c.Catalog })
-	names = append(names, elements.Map(m.AdditionalImages, func(i imageset.Image) string { return i.Name })...)
+	for _, i := range m.AdditionalImages {
+		names = append(names, i.Name)
+	}
 	if p := m.Platform; p != nil {
 		if p.Release != "" {
 			names = append(names, p.Release)
@@ -114,7 +116,9 @@ func readFrom(conf *registries.Config, ref reference.Reference) string {
 	if err != nil {
 		hosts = append(hosts, "blocked")
 	}
-	hosts = append(hosts, elements.Map(list, func(e registries.Endpoint) string { return e.Reference.Host })...)
+	for _, e := range list {
+		hosts = append(hosts, e.Reference.Host)
+	}
 	return strings.Join(hosts, " ")
 }
 

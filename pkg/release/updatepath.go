@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
-
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Signature is a signature of a release payload: an OpenPGP message, as signature stores publish
@@ -32,7 +30,9 @@ type UpdatePath struct {
 // Versions returns every version on the path, From first.
 func (u UpdatePath) Versions() []string {
 	all := []string{u.From}
-	all = append(all, elements.Map(u.Hops, func(h Hop) string { return h.To })...)
+	for _, h := range u.Hops {
+		all = append(all, h.To)
+	}
 	return all
 }
 

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
@@ -130,7 +129,9 @@ func (c *Client) certDirs(name string) []string {
 		roots = slices.Concat(dirs, roots) // it may be like certs.d
 	}
 	if filepath.IsLocal(name) && filepath.Base(name) == name { // a redirect can name any host
-		dirs = append(dirs, elements.Map(roots, func(d string) string { return filepath.Join(d, name) })...)
+		for _, d := range roots {
+			dirs = append(dirs, filepath.Join(d, name))
+		}
 	}
 	return dirs
 }

@@ -12,7 +12,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
@@ -159,7 +158,9 @@ func ObjectNames(files []File) (names []ObjectName) {
 		if err != nil {
 			continue
 		}
-		names = append(names, elements.Map(all, func(o object) ObjectName { return o.name })...)
+		for _, o := range all {
+			names = append(names, o.name)
+		}
 	}
 	sorting.Slice(names, compareNames)
 	return slices.Compact(names)

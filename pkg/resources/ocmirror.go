@@ -9,7 +9,6 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
@@ -67,7 +66,9 @@ func OCMirrorFiles(files []File) ([]File, error) {
 		sets[name].WriteString("---\n")
 		sets[name].Write(f.Text)
 	}
-	out = append(out, elements.Map(sortedKeys(sets), func(name string) File { return File{name, sets[name].Bytes()} })...)
+	for _, name := range sortedKeys(sets) {
+		out = append(out, File{name, sets[name].Bytes()})
+	}
 	more, err := joinSignatures(signatures)
 	out = append(out, more...)
 	sorting.Slice(out, func(a, b File) int { return strings.Compare(a.Name, b.Name) })

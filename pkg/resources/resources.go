@@ -30,7 +30,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
@@ -108,7 +107,9 @@ type File struct {
 // FileNames returns the names of files; no files have an empty list.
 func FileNames(files []File) []string {
 	names := make([]string, 0, len(files))
-	names = append(names, elements.Map(files, func(f File) string { return f.Name })...)
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
 	return names
 }
 

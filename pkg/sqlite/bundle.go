@@ -9,7 +9,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/bundle"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A row is a row of table operatorbundle, without the manifests.
@@ -96,7 +95,9 @@ func (x *index) bundleMeta(ctx context.Context, pkg, name string, r *row) (*cata
 		}
 		b.Properties = append(b.Properties, catalog.Property{Type: "olm.package", Value: value})
 	}
-	b.Properties = append(b.Properties, elements.Map(m.objects, bundle.Object)...)
+	for _, o := range m.objects {
+		b.Properties = append(b.Properties, bundle.Object(o))
+	}
 	return bundle.Encode(&b)
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // onePackage calls each for the objects of a package: the package, its channels, its bundles.
@@ -127,7 +126,9 @@ func channelMeta(pkg, name string, entries []catalog.Entry) (*catalog.Meta, erro
 		Package string  `json:"package"`
 		Entries []entry `json:"entries"`
 	}{Schema: catalog.SchemaChannel, Name: name, Package: pkg}
-	o.Entries = append(o.Entries, elements.Map(entries, func(e catalog.Entry) entry { return entry(e) })...)
+	for _, e := range entries {
+		o.Entries = append(o.Entries, entry(e))
+	}
 	return meta(o, catalog.Meta{Schema: o.Schema, Package: pkg, Name: name})
 }
 

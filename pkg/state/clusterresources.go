@@ -36,7 +36,9 @@ type resourcePlace struct {
 // files returns the paths of the files in the workspace.
 func (p *resourcePlace) files() (names []string) {
 	names = elements.Map(p.listed, func(name string) string { return p.dir + "/" + name })
-	names = append(names, elements.Map(p.old, func(name string) string { return p.oldDir + "/" + name })...)
+	for _, name := range p.old {
+		names = append(names, p.oldDir+"/"+name)
+	}
 	return names
 }
 
@@ -142,7 +144,9 @@ func (w *Workspace) SavedResources(mirror string, names []string) (files []resou
 		return nil, err
 	}
 	all := at.files()
-	all = append(all, elements.Map(names, func(name string) string { return at.dir + "/" + name })...)
+	for _, name := range names {
+		all = append(all, at.dir+"/"+name)
+	}
 	return w.readResources(all), nil
 }
 

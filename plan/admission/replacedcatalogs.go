@@ -13,7 +13,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -191,7 +190,9 @@ func WarnReplaced(e *env.Env, all []ReplacedCatalog) {
 		if r.OlderSource != nil {
 			texts = append(texts, r.OlderSource.String())
 		}
-		texts = append(texts, elements.Map(r.Older, func(o upgrade.OlderHead) string { return o.String() })...)
+		for _, o := range r.Older {
+			texts = append(texts, o.String())
+		}
 		for i, text := range texts {
 			if i == maxReplacedWarnings {
 				e.Warnf("catalog %s at %s is replaced: %d more problems", r.Catalog, r.At, len(texts)-i)

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/plan/planning"
@@ -97,15 +96,21 @@ func namesOf(p *plan.Plan) []string {
 		for _, pkg := range c.Packages {
 			names = append(names, pkg.Name)
 			for _, ch := range pkg.Channels {
-				names = append(names, elements.Map(ch.Bundles, func(b plan.Bundle) string { return b.Name })...)
+				for _, b := range ch.Bundles {
+					names = append(names, b.Name)
+				}
 			}
 		}
 	}
 	for _, r := range p.Releases {
 		names = append(names, r.Version, r.Name())
 	}
-	names = append(names, elements.Map(p.Charts, func(c plan.Chart) string { return c.Name })...)
-	names = append(names, elements.Map(p.Files, func(f plan.File) string { return f.Name })...)
+	for _, c := range p.Charts {
+		names = append(names, c.Name)
+	}
+	for _, f := range p.Files {
+		names = append(names, f.Name)
+	}
 	for _, img := range p.Images {
 		if img.Kind != plan.ChartImage && img.Kind != plan.FileImage {
 			names = append(names, img.Source)

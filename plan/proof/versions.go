@@ -11,7 +11,6 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/platform/path"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -78,7 +77,9 @@ func (c *Check) Versions(ctx context.Context, from []semver.Version, to semver.V
 		proved := UpdateReport{Channel: channel, Arch: string(arch), From: p.From.String(), To: p.To.String(), Hops: []HopReport{}}
 		for _, h := range p.Hops {
 			hop := HopReport{From: h.From.String(), To: h.To.String()}
-			hop.Risks = append(hop.Risks, elements.Map(h.Risks, func(r path.Risk) string { return r.Name })...)
+			for _, r := range h.Risks {
+				hop.Risks = append(hop.Risks, r.Name)
+			}
 			if err := c.checkSignatures(hop.To, arch); err != nil {
 				return err
 			}

@@ -10,7 +10,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan/build"
@@ -130,7 +129,11 @@ func (d *Draft) addFrom(near *beside, s *build.Selection) (added bool) {
 	for _, c := range s.Catalogs {
 		sides = append(sides, resolve.Catalog{Name: c.Catalog.Name(), Wanted: true, Kept: c.Result.Catalog, Original: c.Original})
 	}
-	sides = append(sides, elements.Filter(near.catalogs, func(c resolve.Catalog) bool { return !d.names(c.Name) })...)
+	for _, c := range near.catalogs {
+		if !d.names(c.Name) {
+			sides = append(sides, c)
+		}
+	}
 	operators := &d.Config.Mirror.Operators
 	for _, a := range resolve.Dependencies(sides, nil).Additions {
 		i := slices.IndexFunc(near.catalogs, func(c resolve.Catalog) bool { return c.Name == a.Catalog })

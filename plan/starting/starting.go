@@ -123,7 +123,9 @@ func (o *Options) result(d *Draft) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Notes = append(r.Notes, elements.Map(read.Warnings, func(w imageset.Problem) string { return w.Message })...)
+	for _, w := range read.Warnings {
+		r.Notes = append(r.Notes, w.Message)
+	}
 	return r, nil
 }
 

@@ -256,7 +256,9 @@ func (j *judge) addSource(ctx context.Context, all *judgement, source string, d 
 			return fmt.Errorf("reading the index %s: %w", d, err)
 		}
 		leaves = leaves[:0]
-		leaves = append(leaves, elements.Map(index.Manifests, func(m ocispec.Descriptor) digest.Digest { return m.Digest })...)
+		for _, m := range index.Manifests {
+			leaves = append(leaves, m.Digest)
+		}
 	}
 	if err := all.add(source, d, leaves); err != nil {
 		return err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Nearest returns up to three candidates that word may have been meant to be, nearest first. It
@@ -33,20 +35,13 @@ func Nearest(word string, candidates []string) []string {
 	slices.SortFunc(near, func(a, b scored) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(longer(a.name), longer(b.name)), strings.Compare(a.name, b.name))
 	})
-	var names []string
-	for _, s := range near[:min(3, len(near))] {
-		names = append(names, s.name)
-	}
-	return names
+	return elements.Map(near[:min(3, len(near))], func(s scored) string { return s.name })
 }
 
 // Phrase returns the question that follows an error: `did you mean "a" or "b"?`. It is empty if
 // Nearest returns nothing.
 func Phrase(word string, candidates []string) string {
-	var quoted []string
-	for _, n := range Nearest(word, candidates) {
-		quoted = append(quoted, fmt.Sprintf("%q", n))
-	}
+	quoted := elements.Map(Nearest(word, candidates), func(n string) string { return fmt.Sprintf("%q", n) })
 	switch n := len(quoted); n {
 	case 0:
 		return ""

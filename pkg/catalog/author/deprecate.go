@@ -8,7 +8,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Target is what is deprecated: a bundle or a channel of a package, or the package itself if both are
@@ -87,10 +86,14 @@ func exists(p *catalog.Package, t Target) error {
 	switch {
 	case t.Bundle != "" && p.Bundle(t.Bundle) == nil:
 		kind, name = "bundle", t.Bundle
-		names = append(names, elements.Map(p.Bundles, func(b *catalog.Bundle) string { return b.Name })...)
+		for _, b := range p.Bundles {
+			names = append(names, b.Name)
+		}
 	case t.Bundle == "" && t.Channel != "" && p.Channel(t.Channel) == nil:
 		kind, name = "channel", t.Channel
-		names = append(names, elements.Map(p.Channels, func(c *catalog.Channel) string { return c.Name })...)
+		for _, c := range p.Channels {
+			names = append(names, c.Name)
+		}
 	default:
 		return nil
 	}

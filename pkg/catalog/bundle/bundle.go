@@ -20,7 +20,6 @@ import (
 	"fmt"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Bundle is the content of an operator bundle.
@@ -43,7 +42,9 @@ type Bundle struct {
 func (b *Bundle) Meta(image string) (*catalog.Meta, error) {
 	c := catalog.Bundle{Package: b.Package, Name: b.Name, Image: image}
 	c.Properties = append(c.Properties, b.properties...)
-	c.Properties = append(c.Properties, elements.Map(b.objects, Object)...)
+	for _, o := range b.objects {
+		c.Properties = append(c.Properties, Object(o))
+	}
 	c.RelatedImages = withImage(b.images, image)
 	m, err := Encode(&c)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // properties collects the bundle's properties: what it is, what it provides and what it requires.
@@ -190,6 +189,8 @@ func (r *reader) required(csv *manifest, c *clusterServiceVersion) []gvk {
 		}
 		all = append(all, gvk{group, d.Kind, d.Version})
 	}
-	all = append(all, elements.Map(c.Spec.APIServices.Required, func(a api) gvk { return gvk{a.Group, a.Kind, a.Version} })...)
+	for _, a := range c.Spec.APIServices.Required {
+		all = append(all, gvk{a.Group, a.Kind, a.Version})
+	}
 	return all
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -246,7 +245,9 @@ func (d *drafter) packageOf(name string, operators []installed.Operator) (images
 		// A range from the versions that are known could leave out the one that is not: the update
 		// paths of all of them are selected instead.
 		unversioned = nil
-		unversioned = append(unversioned, elements.Map(operators, func(o installed.Operator) imageset.Installed { return o.Entry() })...)
+		for _, o := range operators {
+			unversioned = append(unversioned, o.Entry())
+		}
 		limit = func(imageset.Range) imageset.Range { return imageset.Range{} }
 	case anyChannel:
 		p.Range = limit(all)

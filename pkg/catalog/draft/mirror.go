@@ -10,7 +10,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -55,7 +54,9 @@ func FromMirror(m *Mirror, o Options) (*Draft, error) {
 		if source, err := reference.Parse(ref); err == nil && source.Path != c.Path {
 			entry.TargetCatalog = c.Path
 		}
-		entry.Packages = append(entry.Packages, elements.Map(c.Packages, d.mirrored)...)
+		for _, p := range c.Packages {
+			entry.Packages = append(entry.Packages, d.mirrored(p))
+		}
 		d.draft.Comments[fmt.Sprintf("mirror.operators[%d]", len(d.draft.Config.Mirror.Operators))] = "In the mirror: " + c.Image
 		d.draft.Config.Mirror.Operators = append(d.draft.Config.Mirror.Operators, entry)
 	}

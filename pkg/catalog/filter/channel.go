@@ -8,7 +8,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
@@ -62,7 +61,9 @@ func newChannel(entries []catalog.Entry, versions map[string]semver.Version) *ch
 	}
 	shape := graph.Inspect(entries)
 	c.valid = shape.Valid()
-	c.chain = append(c.chain, elements.Map(shape.Chain, func(name string) int { return c.number[name] })...)
+	for _, name := range shape.Chain {
+		c.chain = append(c.chain, c.number[name])
+	}
 	c.order()
 	return c
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
 
@@ -38,7 +37,9 @@ func (s *selection) run() error {
 		return nil
 	}
 	s.explainConnections()
-	s.kept = append(s.kept, elements.Map(s.drafts, func(w *draft) keptChannel { return w.result() })...)
+	for _, w := range s.drafts {
+		s.kept = append(s.kept, w.result())
+	}
 	for i := range s.kept {
 		s.noteExtras(s.drafts[i], s.kept[i])
 	}
@@ -92,7 +93,9 @@ func (s *selection) nearestChannel(word string) string {
 func (s *selection) checkPins() {
 	var names []string
 	for _, ch := range s.pkg.Channels {
-		names = append(names, elements.Map(ch.Entries, func(e catalog.Entry) string { return e.Name })...)
+		for _, e := range ch.Entries {
+			names = append(names, e.Name)
+		}
 	}
 	for _, pin := range s.request.Bundles {
 		if !slices.Contains(names, pin.Name) {

@@ -7,7 +7,6 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
@@ -165,7 +164,11 @@ func preferred(a, b candidate) int {
 // preference.
 func (u *Updates) successors(at At) []int {
 	found := slices.Clone(u.named[at.Name])
-	found = append(found, elements.Filter(u.ranged, func(i int) bool { return u.candidates[i].within(at.Version) })...)
+	for _, i := range u.ranged {
+		if u.candidates[i].within(at.Version) {
+			found = append(found, i)
+		}
+	}
 	slices.Sort(found)
 	return slices.Compact(found)
 }

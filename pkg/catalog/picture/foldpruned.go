@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/diagram"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // foldPruned replaces pruned bundles in a row by one node each. Heads and bundles that clusters run stay.
@@ -42,6 +41,8 @@ func (t *chart) foldPruned() {
 func (*chart) prunedNode(r *run) diagram.Node {
 	first, last := r.nodes[0], r.nodes[len(r.nodes)-1]
 	n := diagram.Node{ID: first.ID, Label: counted(len(r.nodes), "bundle"), Detail: first.Label + " to " + last.Label, Marks: []string{pruned}}
-	n.Names = append(n.Names, elements.Map(r.nodes, func(m diagram.Node) string { return m.ID })...)
+	for _, m := range r.nodes {
+		n.Names = append(n.Names, m.ID)
+	}
 	return n
 }

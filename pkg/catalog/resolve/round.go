@@ -106,7 +106,11 @@ func (n *dependency) matching(candidates []candidate) []candidate {
 // order returns the catalogs in the order in which a bundle of the source looks for others.
 func (r *round) order(from *source) []*source {
 	order := []*source{from}
-	order = append(order, elements.Filter(r.sources, func(s *source) bool { return s != from })...)
+	for _, s := range r.sources {
+		if s != from {
+			order = append(order, s)
+		}
+	}
 	return order
 }
 

@@ -11,8 +11,6 @@ import (
 	"slices"
 
 	"github.com/opencontainers/go-digest"
-
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // maxIndex is the maximum size of an index in the file.
@@ -70,7 +68,9 @@ func open(r io.ReaderAt, size int64) (*Snapshot, error) {
 // check returns an error for an index that Write would not write; the frames end at end.
 func (ix *index) check(end int64) error {
 	frames := []frame{ix.Others}
-	frames = append(frames, elements.Map(ix.Packages, func(p storedPackage) frame { return p.frame })...)
+	for _, p := range ix.Packages {
+		frames = append(frames, p.frame)
+	}
 	if ix.Outlines != nil {
 		frames = append(frames, *ix.Outlines)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A pathCheck checks one operator against one catalog that has its package.
@@ -39,7 +38,9 @@ func (c pathCheck) subscription() []Path {
 		}
 	}
 	if len(routes) == 0 {
-		routes = append(routes, elements.Map(c.kept.Channels, func(ch *catalog.Channel) Path { return c.channel(ch.Name) })...)
+		for _, ch := range c.kept.Channels {
+			routes = append(routes, c.channel(ch.Name))
+		}
 	}
 	return routes
 }

@@ -75,7 +75,9 @@ func goneWith(p *catalog.Package, after Catalog) StrandedBundles {
 		Package: p.Name, Generations: []string{graph.Classic.String(), graph.V1.String()}, Outcome: NotMirrored,
 		Explanation: "the package is no longer in the catalog, so installed operators get no updates",
 	}
-	s.Bundles = append(s.Bundles, elements.Map(byVersion(p, nil), func(b *catalog.Bundle) string { return b.Name })...)
+	for _, b := range byVersion(p, nil) {
+		s.Bundles = append(s.Bundles, b.Name)
+	}
 	if after.Source == nil || find(after.Source, p.Name) != nil || slices.Contains(after.Source.Names, p.Name) {
 		s.Fixes = []Fix{{Catalog: after.Name, Package: p.Name, Message: "add {name: " + p.Name + "} to packages of the catalog in the configuration"}}
 	} else {
@@ -225,8 +227,12 @@ func (r replacedPackage) strandedIn(channel string, listed map[string]bool, gene
 // describe returns a lost path with its fixes.
 func (r replacedPackage) describe(p *lostPath, channel string) StrandedBundles {
 	s := StrandedBundles{Package: r.was.Name, Channel: channel, Outcome: p.outcome, Explanation: p.explanation}
-	s.Generations = append(s.Generations, elements.Map(p.generations, func(g graph.Generation) string { return g.String() })...)
-	s.Bundles = append(s.Bundles, elements.Map(p.operators, func(o installed.Operator) string { return o.Bundle })...)
+	for _, g := range p.generations {
+		s.Generations = append(s.Generations, g.String())
+	}
+	for _, o := range p.operators {
+		s.Bundles = append(s.Bundles, o.Bundle)
+	}
 	for _, g := range p.generations {
 		operators := slices.Clone(p.operators)
 		for i := range operators {

@@ -14,7 +14,6 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -227,7 +226,9 @@ func platformError(r *proof.Report) error {
 	if incomplete > 0 {
 		texts = append(texts, env.Number(incomplete, "release is", "releases are")+" incomplete")
 	}
-	texts = append(texts, elements.Map(r.Problems, func(p proof.Problem) string { return p.Problem })...)
+	for _, p := range r.Problems {
+		texts = append(texts, p.Problem)
+	}
 	if len(texts) == 0 {
 		return nil
 	}

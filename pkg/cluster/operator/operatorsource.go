@@ -208,7 +208,9 @@ func openMirrored(ctx context.Context, e *env.Env, s *Operators, o *InstallOptio
 	}
 	for _, c := range found.Catalogs {
 		packages := []string{}
-		packages = append(packages, elements.Map(c.Packages, func(p *catalog.Package) string { return p.Name })...)
+		for _, p := range c.Packages {
+			packages = append(packages, p.Name)
+		}
 		s.Catalogs = append(s.Catalogs, Catalog{
 			Catalog: resources.Catalog{Source: c.Image}, At: plannedImage{Name: c.Image}, packages: packages,
 			Image: func(name string) (plannedImage, error) {
@@ -232,7 +234,9 @@ func (s *Operators) addPlan(p *plan.Plan, at func(repository string, d digest.Di
 			continue
 		}
 		packages := []string{}
-		packages = append(packages, elements.Map(c.Packages, func(kept plan.Package) string { return kept.Name })...)
+		for _, kept := range c.Packages {
+			packages = append(packages, kept.Name)
+		}
 		s.Catalogs = append(s.Catalogs, Catalog{
 			Catalog: mirror.CatalogOf(c), At: at(c.Repository, c.Digest), packages: packages,
 			Image: func(name string) (plannedImage, error) {

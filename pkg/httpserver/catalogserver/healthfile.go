@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // healthFile is the file that describes the health service.
@@ -18,7 +16,9 @@ func healthSymbols() []string {
 		healthService, healthService + ".Check", healthService + ".Watch",
 		request, request + ".service", response, response + ".status", response + ".ServingStatus",
 	}
-	names = append(names, elements.Map(servingStatus(), func(status string) string { return response + "." + status })...)
+	for _, status := range servingStatus() {
+		names = append(names, response+"."+status)
+	}
 	return names
 }
 

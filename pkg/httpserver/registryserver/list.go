@@ -6,8 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // listTags returns the tags of a repository in byte order.
@@ -23,7 +21,9 @@ func (r *Registry) listTags(w http.ResponseWriter, req *http.Request, res resour
 		return slices.BinarySearchFunc(res.tags, last, func(t tag, name string) int { return cmp.Compare(t.name, name) })
 	})
 	names := make([]string, 0, to-from)
-	names = append(names, elements.Map(res.tags[from:to], func(t tag) string { return t.name })...)
+	for _, t := range res.tags[from:to] {
+		names = append(names, t.name)
+	}
 	p.link(w, req, names, to < len(res.tags))
 	writeJSON(w, "application/json", http.StatusOK, struct {
 		Name string   `json:"name"`

@@ -28,7 +28,6 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
@@ -125,7 +124,9 @@ func (r *Registry) add(img Image) error {
 		r.content[n].mediaType = desc.MediaType
 		repo.has = append(repo.has, n)
 		if i == 0 {
-			repo.tags = append(repo.tags, elements.Map(img.Tags, func(name string) tag { return tag{name, n} })...)
+			for _, name := range img.Tags {
+				repo.tags = append(repo.tags, tag{name, n})
+			}
 		}
 	}
 	for _, desc := range img.Blobs {

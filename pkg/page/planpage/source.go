@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gantry-mirror/gantry/pkg/advice/redact"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/page"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -85,7 +84,9 @@ func Selected(p *plan.Plan) (*imageset.Config, *page.Source) {
 			operators = append(operators, c.Selection)
 		}
 	}
-	images = append(images, elements.Map(p.TagRules, func(r plan.TagRule) json.RawMessage { return r.Selection })...)
+	for _, r := range p.TagRules {
+		images = append(images, r.Selection)
+	}
 	list("operators", operators)
 	list("additionalImages", images)
 	const name = "the plan"

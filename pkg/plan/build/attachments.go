@@ -13,7 +13,6 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
@@ -159,7 +158,9 @@ func (f *attachmentFinder) findRound(ctx context.Context, round []*sourceSubject
 	var all []pair
 	for _, s := range round {
 		f.notes = append(f.notes, s.notes...)
-		all = append(all, elements.Map(s.found, func(a *attachment) pair { return pair{s, a} })...)
+		for _, a := range s.found {
+			all = append(all, pair{s, a})
+		}
 	}
 	err = eachOf(ctx, len(all), f.opts.Jobs, func(ctx context.Context, i int) error {
 		return f.read(ctx, all[i].of, all[i].a)

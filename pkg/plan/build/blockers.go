@@ -8,7 +8,6 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -32,7 +31,9 @@ func withBlockers(updates []plan.UpdatePath, catalogs []*selectedCatalog) (block
 			for _, c := range catalogs {
 				h.Blockers = append(h.Blockers, blockers(c.entry.Name(), c.result.Catalog, to)...)
 			}
-			notes = append(notes, elements.Map(h.Blockers, func(b release.Blocker) string { return plan.BlockerNote(b, *h) })...)
+			for _, b := range h.Blockers {
+				notes = append(notes, plan.BlockerNote(b, *h))
+			}
 		}
 		blocked[i].Hops = hops
 	}

@@ -335,7 +335,9 @@ func reselect(ctx context.Context, c plan.Catalog, sources Sources, only func(pk
 	op.TargetCatalogSourceTemplate, op.TargetClusterCatalogTemplate = "", "" // their texts are in the plan
 	op.Pos = imageset.Position{File: "the plan"}
 	r := &selectedCatalog{op: op, only: only, young: c.TooYoung}
-	r.required = append(r.required, elements.Map(c.Required, func(q plan.Required) filter.Required { return filter.Required(q) })...)
+	for _, q := range c.Required {
+		r.required = append(r.required, filter.Required(q))
+	}
 	if err := r.open(ctx, sources.withTagCache()); err != nil {
 		return nil, err
 	}

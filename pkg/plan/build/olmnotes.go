@@ -6,7 +6,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // maxSingleNotes is the number of packages up to which each gets its own note for a reason. More packages share one note.
@@ -41,7 +40,9 @@ func notesOnOLMv1(name string, c *catalog.Catalog) []string {
 			notes = append(notes, fmt.Sprintf("%s: %d packages %s: %s", name, len(packages), kind.what, strings.Join(packages, ", ")))
 			continue
 		}
-		notes = append(notes, elements.Map(messages[kind.reason], func(m string) string { return name + ": " + m })...)
+		for _, m := range messages[kind.reason] {
+			notes = append(notes, name+": "+m)
+		}
 	}
 	return notes
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
@@ -121,7 +120,9 @@ func (r *catalogReduction) buildImage(ctx context.Context, c *plan.Catalog, cont
 		c.Tag = plan.DigestTag(built.Root.Digest)
 	}
 	c.Digest, c.Built, c.BinaryLess, c.ConfigsDir = built.Root.Digest, true, built.BinaryLess, built.Directory
-	r.notes = append(r.notes, elements.Map(built.Warnings, func(warning string) string { return c.Name() + ": " + warning })...)
+	for _, warning := range built.Warnings {
+		r.notes = append(r.notes, c.Name()+": "+warning)
+	}
 	return nil
 }
 

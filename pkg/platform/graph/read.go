@@ -130,7 +130,9 @@ func (a *answeredNode) node() (n Node, err error) {
 // conditional returns the group without the JSON.
 func (g *groupJSON) conditional() Conditional {
 	var c Conditional
-	c.Pairs = append(c.Pairs, elements.Map(g.Edges, func(p pairJSON) Pair { return Pair(p) })...)
+	for _, p := range g.Edges {
+		c.Pairs = append(c.Pairs, Pair(p))
+	}
 	for _, r := range g.Risks {
 		risk := Risk{Name: r.Name, Message: r.Message, URL: r.URL}
 		for _, rule := range r.Rules {

@@ -203,7 +203,9 @@ func (m *maker) findConditional() {
 				n = len(m.conditional)
 				groups[key] = n
 				c := graph.Conditional{}
-				c.Risks = append(c.Risks, elements.Map(numbers, func(r int) graph.Risk { return m.data.risks[r] })...)
+				for _, r := range numbers {
+					c.Risks = append(c.Risks, m.data.risks[r])
+				}
 				m.conditional = append(m.conditional, c)
 			}
 			pair := graph.Pair{From: m.nodes[from].Version.String(), To: m.nodes[to].Version.String()}

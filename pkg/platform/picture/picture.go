@@ -26,7 +26,6 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/diagram"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/platform/path"
 )
@@ -66,7 +65,9 @@ func Draw(g *graph.Graph, o Options) diagram.Drawing {
 		return d
 	}
 	out := diagram.Graph{Title: s.span(0, len(g.Nodes)-1), Notes: s.minors()}
-	out.Nodes = append(out.Nodes, elements.Map(s.boxes, s.node)...)
+	for _, b := range s.boxes {
+		out.Nodes = append(out.Nodes, s.node(b))
+	}
 	out.Edges = s.edges()
 	d.Graphs = []diagram.Graph{out}
 	return d

@@ -18,7 +18,6 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -196,7 +195,9 @@ func Select(p *payload.Payload, names []string, platforms []release.ToolPlatform
 // unavailable returns the error for a tool that exists for none of the platforms.
 func (p *program) unavailable(platforms []release.ToolPlatform, of *payload.Payload) error {
 	var asked, have []string
-	asked = append(asked, elements.Map(platforms, func(platform release.ToolPlatform) string { return platform.String() })...)
+	for _, platform := range platforms {
+		asked = append(asked, platform.String())
+	}
 	for _, platform := range release.ToolPlatforms() {
 		if _, ok := p.on(platform, of.Arch); ok {
 			have = append(have, platform.String())

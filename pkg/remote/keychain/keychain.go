@@ -35,7 +35,6 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Options configure a Keychain. With the zero value, it reads the same files as podman and docker
@@ -174,7 +173,9 @@ func (k *Keychain) Credential(ctx context.Context, host, path string) (Credentia
 // Files returns the names of the files that are read, in this order.
 func (k *Keychain) Files() []string {
 	names := make([]string, 0, len(k.files))
-	names = append(names, elements.Map(k.files, func(f *authFile) string { return f.path })...)
+	for _, f := range k.files {
+		names = append(names, f.path)
+	}
 	return names
 }
 

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // maxKey is the largest file of keys or certificates, in bytes.
@@ -66,14 +64,18 @@ func newSource(member string, path *string, paths []string, data []byte, datas [
 	}
 	if paths != nil {
 		given++
-		s.all = append(s.all, elements.Map(paths, func(p string) material { return material{path: p} })...)
+		for _, p := range paths {
+			s.all = append(s.all, material{path: p})
+		}
 	}
 	if data != nil {
 		given, s.all = given+1, append(s.all, material{data: data})
 	}
 	if datas != nil {
 		given++
-		s.all = append(s.all, elements.Map(datas, func(d []byte) material { return material{data: d} })...)
+		for _, d := range datas {
+			s.all = append(s.all, material{data: d})
+		}
 	}
 	if given > 1 {
 		return s, fmt.Errorf("only one of %[1]sPath, %[1]sPaths, %[1]sData and %[1]sDatas is possible", member)

@@ -47,7 +47,9 @@ func (n NamePattern) Match(names ...string) bool {
 // digest and its source.
 func imageNames(img *plan.Image) []string {
 	names := []string{img.Repository, string(img.Digest), img.Repository + "@" + string(img.Digest), img.Source}
-	names = append(names, elements.Map(img.Tags, func(tag string) string { return img.Repository + ":" + tag })...)
+	for _, tag := range img.Tags {
+		names = append(names, img.Repository+":"+tag)
+	}
 	return names
 }
 
@@ -92,7 +94,9 @@ func matchesAny(p *plan.Plan, pattern string) error {
 	}
 	var names []string
 	for i := range p.Images {
-		names = append(names, elements.Map(p.Images[i].Tags, func(tag string) string { return p.Images[i].Repository + ":" + tag })...)
+		for _, tag := range p.Images[i].Tags {
+			names = append(names, p.Images[i].Repository+":"+tag)
+		}
 	}
 	return advice.New(advice.Input, cmp.Or(suggest.Phrase(pattern, names), "gantry archive list shows its images"), "the archive has no image %q", pattern)
 }

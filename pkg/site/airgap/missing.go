@@ -13,7 +13,6 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
@@ -75,7 +74,9 @@ func newestBefore(sequence int, r *state.Receipt) (newest int) {
 // needs no other if it follows that one.
 func bringHint(sets []state.SetRef, imported, folders int) string {
 	names := make([]string, 0, len(sets))
-	names = append(names, elements.Map(sets, func(s state.SetRef) string { return fmt.Sprintf("gantry-%06d", s.Sequence) })...)
+	for _, s := range sets {
+		names = append(names, fmt.Sprintf("gantry-%06d", s.Sequence))
+	}
 	if sets[0].Sequence > imported+1 {
 		base := names[0]
 		if len(names) == 1 {
@@ -95,7 +96,9 @@ func bringHint(sets []state.SetRef, imported, folders int) string {
 // sequences joins the sequences of sets as "1, 2 and 3".
 func sequences(sets []state.SetRef) string {
 	numbers := make([]string, 0, len(sets))
-	numbers = append(numbers, elements.Map(sets, func(s state.SetRef) string { return strconv.Itoa(s.Sequence) })...)
+	for _, s := range sets {
+		numbers = append(numbers, strconv.Itoa(s.Sequence))
+	}
 	return listed(numbers, "and")
 }
 

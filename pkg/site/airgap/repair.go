@@ -181,7 +181,9 @@ func findSources(ws *state.Workspace, r *state.RepairRequest) error {
 	}
 	for i := range r.Content {
 		c := &r.Content[i]
-		c.Sources = append(c.Sources, elements.Map(holders[c.Digest], func(img *plan.Image) string { return img.Source })...)
+		for _, img := range holders[c.Digest] {
+			c.Sources = append(c.Sources, img.Source)
+		}
 		if len(c.Sources) == 0 {
 			return advice.New(advice.Input, "", "the repair request lists %s, which no image of the plan %q has", c.Digest, r.Name)
 		}

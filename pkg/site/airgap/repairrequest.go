@@ -112,7 +112,9 @@ const maxRequestSources = 20
 // sourcesOf returns the sources of images, sorted and without duplicates. It is never nil.
 func sourcesOf(images []*plan.Image) []string {
 	sources := []string{}
-	sources = append(sources, elements.Map(images, func(img *plan.Image) string { return img.Source })...)
+	for _, img := range images {
+		sources = append(sources, img.Source)
+	}
 	slices.Sort(sources)
 	return slices.Compact(sources)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/draft"
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
@@ -245,7 +244,9 @@ func (s *mirrorSearch) catalog(path string, ref reference.Reference, c *catalog.
 	for _, p := range c.Packages {
 		for _, b := range p.Bundles {
 			names := []string{b.Image}
-			names = append(names, elements.Map(b.RelatedImages, func(related catalog.RelatedImage) string { return related.Image })...)
+			for _, related := range b.RelatedImages {
+				names = append(names, related.Image)
+			}
 			for _, name := range names {
 				if at, err := reference.Parse(name); err == nil {
 					s.named[at.Path] = true

@@ -22,7 +22,6 @@ import (
 	"cmp"
 	"math"
 
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
@@ -182,7 +181,9 @@ func (p *part) addTo(r *Result, at Point) {
 		}
 	}
 	labels := labelling{}
-	labels.rects = append(labels.rects, elements.Map(p.items, func(it *item) Rect { return it.rect.move(at) })...)
+	for _, it := range p.items {
+		labels.rects = append(labels.rects, it.rect.move(at))
+	}
 	for _, a := range p.arcs {
 		route := Route{Edges: a.edges, Path: a.path.move(at), Backward: a.backward}
 		if a.label.W > 0 {
