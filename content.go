@@ -9,6 +9,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
@@ -36,10 +37,7 @@ func Layout(folder string) Place { return Place{env.LayoutScheme, []string{folde
 func (p Place) String() string { return strings.Join(p.locations(), ", ") }
 
 func (p Place) locations() (all []string) {
-	for _, folder := range p.folders {
-		all = append(all, p.scheme+folder)
-	}
-	return all
+	return elements.Map(p.folders, func(folder string) string { return p.scheme + folder })
 }
 
 // check returns an error unless the place is of one of some kinds, which wanted describes.

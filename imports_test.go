@@ -47,7 +47,7 @@ var floors = [][]string{
 	{"pkg/catalog", "pkg/delta", "pkg/platform", "pkg/remote", "pkg/signature"},
 	{"pkg/chart", "pkg/image", "pkg/imageset", "pkg/registrytest", "pkg/resources"},
 	{"pkg/diagram", "pkg/file", "pkg/reference", "pkg/release"},
-	{"pkg/advice", "pkg/fail", "pkg/metrics", "pkg/progress", "pkg/sorting", "pkg/window"},
+	{"pkg/advice", "pkg/elements", "pkg/fail", "pkg/metrics", "pkg/progress", "pkg/window"},
 }
 
 // floorLimit is the maximum number of floors.

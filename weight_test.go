@@ -23,8 +23,8 @@ import (
 
 // The limits keep the project from growing. Lower them when code was removed. Raise one only with a reason in the commit.
 const (
-	maxCodeLines     = 146_420 // of programs and the library, without generated files, blank lines and comments
-	maxTestLines     = 112_480 // counted in the same way; a tenth is what make hardening runs
+	maxCodeLines     = 146_100 // of programs and the library, without generated files, blank lines and comments
+	maxTestLines     = 112_300 // counted in the same way; a tenth is what make hardening runs
 	maxSupportLines  = 7_600   // of the demo, and of packages for tests
 	maxProgramTests  = 12_000  // lines of tests in cmd/gantry: flags, rendering and journeys
 	maxRootFiles     = 8       // without tests

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A catalogEntry is what is read of an object of a catalog.
@@ -45,7 +45,7 @@ func (n *names) readCatalog(name, below string) ([]plan.Package, error) {
 		return nil
 	})
 	files := n.from.Files(below)
-	sorting.Slice(files, func(a, b string) int { // the lists of ignored files come first
+	elements.Sort(files, func(a, b string) int { // the lists of ignored files come first
 		return cmp.Compare(rankOfFile(a), rankOfFile(b))
 	})
 	for _, file := range files {
@@ -61,7 +61,7 @@ func (n *names) readCatalog(name, below string) ([]plan.Package, error) {
 	if err := read.Close(); errors.As(err, &wrong) {
 		n.unreadable(name, wrong.Problems[0].String())
 	}
-	sorting.Slice(packages, func(a, b plan.Package) int { return strings.Compare(a.Name, b.Name) })
+	elements.Sort(packages, func(a, b plan.Package) int { return strings.Compare(a.Name, b.Name) })
 	return packages, nil
 }
 

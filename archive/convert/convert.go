@@ -19,10 +19,10 @@ import (
 
 	"github.com/gantry-mirror/gantry/archive/ocarchive"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // unknownRegistry is the registry of sources that neither the configuration nor a catalog nor a release
@@ -206,9 +206,9 @@ func (c *Conversion) finish() {
 	for d := range blobs {
 		p.Blobs = append(p.Blobs, plan.Blob{Digest: d, Size: c.blobs[d]})
 	}
-	sorting.Slice(p.Manifests, func(a, b plan.Manifest) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
-	sorting.Slice(p.Blobs, func(a, b plan.Blob) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
-	sorting.Slice(p.Images, plan.CompareImages)
+	elements.Sort(p.Manifests, func(a, b plan.Manifest) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
+	elements.Sort(p.Blobs, func(a, b plan.Blob) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
+	elements.Sort(p.Images, plan.CompareImages)
 	c.known.addTo(p)
 	if n := c.known.unknownIn(p); n > 0 {
 		c.note(fmt.Sprintf("the registries that %d images came from are not in the archive, so that the mirror sets name the registry "+unknownRegistry+": request them by their names in the mirror", n))

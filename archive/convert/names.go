@@ -13,11 +13,11 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/archive/ocarchive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // names is what an archive of oc mirror tells about the names in it: where images came from, and
@@ -255,7 +255,7 @@ func (n *names) image(t ocarchive.Tag) (img plan.Image, ok bool) {
 	if len(img.Reasons) == 0 {
 		img.Reasons = []plan.Reason{{List: "additionalImages"}}
 	}
-	sorting.Slice(img.Reasons, plan.CompareReasons)
+	elements.Sort(img.Reasons, plan.CompareReasons)
 	return img, true
 }
 
@@ -298,8 +298,8 @@ func (n *names) addTo(p *plan.Plan) {
 			p.Releases = append(p.Releases, n.releases[img.Tags[0]])
 		}
 	}
-	sorting.Slice(p.Catalogs, func(a, b plan.Catalog) int { return strings.Compare(a.Name(), b.Name()) })
-	sorting.Slice(p.Releases, func(a, b plan.Release) int { return strings.Compare(a.Name(), b.Name()) })
+	elements.Sort(p.Catalogs, func(a, b plan.Catalog) int { return strings.Compare(a.Name(), b.Name()) })
+	elements.Sort(p.Releases, func(a, b plan.Release) int { return strings.Compare(a.Name(), b.Name()) })
 }
 
 // unknownIn returns how many images have a source with an unknown registry.

@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -102,9 +103,7 @@ func (o *ocMirrorCache) catalog() string {
 // convert converts folders.
 func (o *ocMirrorCache) convert(to string, folders ...string) (*foreign.ConvertedArchive, error) {
 	c := foreign.ConvertArchiveOptions{Env: o.Env, To: o.Archive(to)}
-	for _, f := range folders {
-		c.Folders = append(c.Folders, "file://"+f)
-	}
+	c.Folders = append(c.Folders, elements.Map(folders, func(f string) string { return "file://" + f })...)
 	return foreign.ConvertArchive(o.T.Context(), c)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/archive/open"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/page"
 	"github.com/gantry-mirror/gantry/pkg/page/planpage"
@@ -98,10 +99,7 @@ func (r *Inspection) volumes() page.Section {
 				name.Tags = append(name.Tags, t.tag)
 			}
 		}
-		var bases []string
-		for _, b := range s.BuildsOn {
-			bases = append(bases, fmt.Sprint(b.Sequence))
-		}
+		bases := elements.Map(s.BuildsOn, func(b InspectedBase) string { return fmt.Sprint(b.Sequence) })
 		sets.Rows = append(sets.Rows, page.Row{Cells: []page.Cell{
 			name, {Text: strings.Join(bases, ", ")}, planpage.Count(s.Content), planpage.Bytes(s.Bytes), planpage.Bytes(s.OmittedBytes), planpage.Count(s.Deltas), planpage.Bytes(s.RebuiltBytes - s.DeltaBytes), {Text: strings.Join(s.Features, ", ")},
 		}})

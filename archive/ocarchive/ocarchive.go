@@ -31,9 +31,9 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 const (
@@ -93,10 +93,7 @@ func Open(dirs ...string) (*Archive, error) {
 
 // Close closes all files.
 func (a *Archive) Close() error {
-	var errs []error
-	for _, c := range a.closers {
-		errs = append(errs, c.Close())
-	}
+	errs := elements.Map(a.closers, func(c io.Closer) error { return c.Close() })
 	return errors.Join(errs...)
 }
 
@@ -274,7 +271,7 @@ func (a *Archive) Tags() ([]Tag, error) {
 		}
 		all = append(all, Tag{name, d})
 	}
-	sorting.Slice(all, func(x, y Tag) int {
+	elements.Sort(all, func(x, y Tag) int {
 		return cmp.Or(strings.Compare(x.Repository, y.Repository), strings.Compare(x.Tag, y.Tag))
 	})
 	return all, nil

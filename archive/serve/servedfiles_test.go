@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
@@ -39,10 +40,7 @@ func TestSaveServed(t *testing.T) {
 	save([]string{"b.yaml"}, "c.yaml")
 	entries, err := os.ReadDir(dir)
 	fail.On(t, err)
-	var got []string
-	for _, e := range entries {
-		got = append(got, e.Name())
-	}
+	got := elements.Map(entries, func(e os.DirEntry) string { return e.Name() })
 	fail.Diff(t, []string{servedList, "c.yaml", "mine.yaml"}, got)
 	_, err = os.Stat(filepath.Join(base, "outside.yaml"))
 	fail.On(t, err)

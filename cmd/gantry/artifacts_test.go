@@ -10,6 +10,7 @@ import (
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -27,10 +28,7 @@ func (w *fixture) pushArtifact(ref string, m ocispec.Manifest, blobs ...string) 
 	raw, err := json.MarshalIndent(m, "", "\t")
 	fail.On(w.t, err)
 	raw = bytes.Replace(raw, []byte("{"), []byte("{\n\t\"x-unknown\": 1.50,"), 1)
-	var parts [][]byte
-	for _, b := range blobs {
-		parts = append(parts, []byte(b))
-	}
+	parts := elements.Map(blobs, func(b string) []byte { return []byte(b) })
 	repository, tag, _ := strings.Cut(ref, ":")
 	d, err := w.source.Client().PushRaw(w.t.Context(), repository, tag, m.MediaType, raw, parts...)
 	fail.On(w.t, err)

@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -110,9 +111,5 @@ func redirect(entries []mirrorEntry, repository string) []string {
 			best = e
 		}
 	}
-	var to []string
-	for _, m := range best.Mirrors {
-		to = append(to, m+strings.TrimPrefix(repository, best.Source))
-	}
-	return to
+	return elements.Map(best.Mirrors, func(m string) string { return m + strings.TrimPrefix(repository, best.Source) })
 }

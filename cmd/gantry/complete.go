@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,10 +70,7 @@ func completeFlags(c *cobra.Command) {
 		"progress":             {progressAuto, progressBar, progressLines, progressJSON, progressNone},
 		"output":               {outputText, outputJSON},
 	} {
-		flag := c.Flags().Lookup(name)
-		if flag == nil {
-			flag = c.PersistentFlags().Lookup(name)
-		}
+		flag := cmp.Or(c.Flags().Lookup(name), c.PersistentFlags().Lookup(name))
 		if flag == nil {
 			continue
 		}
@@ -109,10 +107,7 @@ func complete(limit int, schemes ...string) cobra.CompletionFunc {
 // foldersLike returns the folders whose paths begin as typed, with the scheme.
 func foldersLike(scheme, typed string) []string {
 	under, begin := filepath.Split(typed)
-	look := under
-	if look == "" {
-		look = "."
-	}
+	look := cmp.Or(under, ".")
 	entries, err := os.ReadDir(look)
 	if err != nil {
 		return nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/chart/charttest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -133,9 +134,7 @@ func (w *fixture) site() *mirrortest.Site {
 // environ returns the environment of a separate process.
 func (w *fixture) environ() []string {
 	env := append(os.Environ(), asProgram+"=1")
-	for _, name := range sortedKeys(w.env) {
-		env = append(env, name+"="+w.env[name])
-	}
+	env = append(env, elements.Map(sortedKeys(w.env), func(name string) string { return name + "=" + w.env[name] })...)
 	return env
 }
 

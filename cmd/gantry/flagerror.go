@@ -16,8 +16,7 @@ import (
 
 // flagError returns the error for a wrong flag, with the replacement if it is a flag of oc mirror.
 func flagError(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
 			if found := below(cmd, args); len(found) > 0 {
 				return usageHint("write "+strings.Join(found, " or ")+" with the same flags", "unknown command %q for %q", redact.Text(args[0]), cmd.CommandPath())
@@ -43,8 +42,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		return seeHelp(cmd, usagef("--%s has no value", without.GetFlag().Name))
 	}
 	var invalid *pflag.InvalidValueError
-	var form *formError
-	if errors.As(err, &invalid) && errors.As(err, &form) {
+	if form, ok := errors.AsType[*formError](err); errors.As(err, &invalid) && ok {
 		return usagef("--%s: %w", invalid.GetFlag().Name, form)
 	}
 	if invalid != nil {

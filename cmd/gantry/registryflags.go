@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"strconv"
@@ -93,9 +94,7 @@ func (s *registryFlags) addRenderer(f *pflag.FlagSet) {
 // parseRetries reads a number of retries. Options have a negative one for none.
 func parseRetries(s string) (int, error) {
 	n, err := wholeNumber(s, 0, math.MaxInt, "use a number from 0 to 1000")
-	if n == 0 {
-		n = -1
-	}
+	n = cmp.Or(n, -1)
 	return n, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gantry-mirror/gantry/mirror/releases"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -32,10 +33,7 @@ func (q *releaseQuery) addFlags(f *pflag.FlagSet) {
 
 // texts returns names as texts.
 func texts[T ~string](names []T) (all []string) {
-	for _, name := range names {
-		all = append(all, string(name))
-	}
-	return all
+	return elements.Map(names, func(name T) string { return string(name) })
 }
 
 // archFlag adds shell completion to a flag for architectures of releases.

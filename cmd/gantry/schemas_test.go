@@ -33,6 +33,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/authoring"
 	"github.com/gantry-mirror/gantry/pkg/cluster/operator"
 	"github.com/gantry-mirror/gantry/pkg/config"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/registry"
@@ -358,9 +359,7 @@ func jsonCommand(args []string) (string, bool) {
 		return "", false
 	}
 	commands := slices.Clone(unchecked)
-	for _, d := range documents() {
-		commands = append(commands, d.command)
-	}
+	commands = append(commands, elements.Map(documents(), func(d document) string { return d.command })...)
 	if len(args) > 1 && slices.Contains(commands, args[0]+" "+args[1]) {
 		return args[0] + " " + args[1], true
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/cmd/gantry/internal/settings"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 )
 
@@ -181,10 +183,7 @@ func (a *app) applySettings(cmd *cobra.Command, args []string) error {
 
 // settingsFiles returns the files of settings, those with precedence first.
 func (a *app) settingsFiles() []string {
-	name := a.settings
-	if name == "" {
-		name = a.getenv(settingsVariable)
-	}
+	name := cmp.Or(a.settings, a.getenv(settingsVariable))
 	switch {
 	case name == noSettings:
 		return nil
@@ -248,14 +247,9 @@ func (a *app) explainSettings(err error) error {
 
 // unknownSetting returns the error for a name that is no setting.
 func unknownSetting(file string, s settings.Setting) error {
-	var names []string
-	for _, known := range siteSettings {
-		names = append(names, known.flag)
-	}
+	names := elements.Map(siteSettings, func(known siteSetting) string { return known.flag })
 	hint := suggest.Phrase(s.Name, names)
-	if hint == "" {
-		hint = "docs/reference/flags.md lists the settings; other flags stand on the command line"
-	}
+	hint = cmp.Or(hint, "docs/reference/flags.md lists the settings; other flags stand on the command line")
 	return usageHint(hint, "%s:%d: %s is no setting", file, s.Line, s.Name)
 }
 

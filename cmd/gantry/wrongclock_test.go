@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -40,9 +41,7 @@ func (w *fixture) gantryAhead(args []string) outcome {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(w.t.Context(), program, append([]string{"-test.run=^TestProgramAhead$", "--"}, args...)...)
 	cmd.Env = append(os.Environ(), wrongClock+"="+w.ahead.String())
-	for _, name := range sortedKeys(w.env) {
-		cmd.Env = append(cmd.Env, name+"="+w.env[name])
-	}
+	cmd.Env = append(cmd.Env, elements.Map(sortedKeys(w.env), func(name string) string { return name + "=" + w.env[name] })...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	var exit *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {

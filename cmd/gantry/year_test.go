@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -212,9 +213,7 @@ func (y *year) pulled(week int) {
 		}
 		var want []string
 		for _, p := range s.packages {
-			for _, b := range p.window(s.week) {
-				want = append(want, b.name)
-			}
+			want = append(want, elements.Map(p.window(s.week), func(b weeklyBundle) string { return b.name })...)
 		}
 		if slices.Sort(want); !slices.Equal(v.Bundles, want) {
 			y.t.Errorf("week %d: %s has the bundles\n%v, want\n%v", week, s.name, v.Bundles, want)

@@ -9,6 +9,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -28,10 +29,7 @@ func TestOpenShiftCatalogs(t *testing.T) {
 	}
 	l, err := list("4.20")
 	fail.On(t, err)
-	var got []string
-	for _, p := range l.Packages {
-		got = append(got, p.Name+" in "+p.Catalog)
-	}
+	got := elements.Map(l.Packages, func(p contents.Package) string { return p.Name + " in " + p.Catalog })
 	fail.Diff(t, []string{"redhat in registry.redhat.io/redhat/redhat-operator-index:v4.20", "community in registry.redhat.io/redhat/community-operator-index:v4.20"}, got)
 	_, err = list("4.21")
 	mirrortest.Refused(t, err, advice.Input, "4.21")

@@ -1,6 +1,7 @@
 package contents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -229,8 +230,6 @@ type pinned struct {
 
 // Manifest implements image.Reader.
 func (p pinned) Manifest(ctx context.Context, from string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
-	if d == "" {
-		d = p.digest
-	}
+	d = cmp.Or(d, p.digest)
 	return p.Reader.Manifest(ctx, from, d)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -85,10 +86,7 @@ func TestDisks(t *testing.T) {
 	if len(all) != 2 || all[0].Name != "docs/notes.txt" || all[0].Size != 5 || len(all[0].Stored.Volumes) == 0 || all[1].Size != 640_000 || all[1].Stored.Here != airgap.Available {
 		t.Errorf("the first disk has %+v", all)
 	}
-	var volumes []string
-	for _, v := range all[1].Stored.Volumes {
-		volumes = append(volumes, v.Name)
-	}
+	volumes := elements.Map(all[1].Stored.Volumes, func(v contents.Volume) string { return v.Name })
 	if len(volumes) < 3 || !slices.IsSorted(volumes) || all[1].Stored.Volumes[0].Sequence != 1 {
 		t.Errorf("the file is in %q", volumes)
 	}

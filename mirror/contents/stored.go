@@ -7,10 +7,10 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Stored is what is known of the content of an object. Fields are empty if they are unknown or were not asked for.
@@ -114,7 +114,7 @@ func (s *stock) of(images ...*plan.Image) Stored {
 	for v := range volumes {
 		out.Volumes = append(out.Volumes, v)
 	}
-	sorting.Slice(out.Volumes, func(a, b Volume) int {
+	elements.Sort(out.Volumes, func(a, b Volume) int {
 		return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), cmp.Compare(a.Name, b.Name))
 	})
 	return out

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/window"
 )
@@ -36,10 +37,7 @@ func windowGate(e *env.Env, all []window.Window) *window.Gate {
 	if len(all) == 0 {
 		return nil
 	}
-	var texts []string
-	for _, w := range all {
-		texts = append(texts, w.String())
-	}
+	texts := elements.Map(all, func(w window.Window) string { return w.String() })
 	g := &window.Gate{
 		Windows: all, Now: time.Now,
 		Paused: func(until time.Time) {

@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/pull"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -116,9 +117,7 @@ func written(r *extract.ExtractedFiles) (names []string) {
 	if r == nil {
 		return nil
 	}
-	for _, f := range r.Files {
-		names = append(names, f.Name)
-	}
+	names = elements.Map(r.Files, func(f pull.PulledFile) string { return f.Name })
 	for _, f := range r.Tools {
 		names = append(names, f.File)
 	}

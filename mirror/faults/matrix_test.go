@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -40,10 +41,7 @@ func TestMatrix(t *testing.T) {
 	program := mirrortest.Program(t)
 	var mu sync.Mutex
 	results := map[string]string{} // by fault and workflow
-	var columns []string
-	for _, w := range (&site{}).workflows() {
-		columns = append(columns, w.name)
-	}
+	columns := elements.Map((&site{}).workflows(), func(w workflow) string { return w.name })
 	t.Run("workflows", func(t *testing.T) {
 		for column, name := range columns {
 			t.Run(name, func(t *testing.T) {

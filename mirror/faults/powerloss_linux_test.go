@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A disk knows which changes in a folder would survive a power failure now: content of files that were synced since, and
@@ -191,10 +193,7 @@ func (n *inode) read(path string, now map[*inode][]byte) (err error) {
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, e := range all {
-		names = append(names, e.Name())
-	}
+	names := elements.Map(all, func(e os.DirEntry) string { return e.Name() })
 	if want := slices.Sorted(maps.Keys(n.names)); !slices.Equal(names, want) {
 		return fmt.Errorf("%s has %q, and what was watched made %q", path, names, want)
 	}

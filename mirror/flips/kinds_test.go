@@ -15,6 +15,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -166,10 +167,7 @@ func (s *source) write(t *testing.T, k kind) *archived {
 
 // locations returns the folders as arguments.
 func (a *archived) locations() (all []string) {
-	for _, dir := range a.folders {
-		all = append(all, env.ArchiveScheme+dir)
-	}
-	return all
+	return elements.Map(a.folders, func(dir string) string { return env.ArchiveScheme + dir })
 }
 
 // reading returns the keys that an archive is read with.

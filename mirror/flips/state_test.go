@@ -21,6 +21,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/removal"
 	"github.com/gantry-mirror/gantry/mirror/verify"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -76,11 +77,7 @@ func (s *source) mirrorOf(t *testing.T, prefix string, reference *mirrored) *mir
 	fail.On(t, err)
 	had := before.digests()
 	for _, r := range m.want.repositories {
-		for _, d := range r.Manifests {
-			if had[d] {
-				m.kept = append(m.kept, d)
-			}
-		}
+		m.kept = append(m.kept, elements.Filter(r.Manifests, func(d digest.Digest) bool { return had[d] })...)
 	}
 	if len(m.kept) == 0 || before.same(m.want) == nil {
 		t.Fatalf("both runs mirror the same, or nothing remains: %d", len(m.kept))

@@ -12,6 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -44,10 +45,7 @@ func TestArtifacts(t *testing.T) {
 		raw, err := json.MarshalIndent(a.manifest, "", "\t")
 		fail.On(t, err)
 		raw = bytes.Replace(raw, []byte("{"), []byte("{\n\t\"x-unknown\": 1.50,"), 1)
-		var blobs [][]byte
-		for _, b := range a.blobs {
-			blobs = append(blobs, []byte(b))
-		}
+		blobs := elements.Map(a.blobs, func(b string) []byte { return []byte(b) })
 		want[name], err = s.Source.Client().PushRaw(t.Context(), "registry.example.com/tools/"+name, "v1", a.manifest.MediaType, raw, blobs...)
 		fail.On(t, err)
 		names = append(names, "registry.example.com/tools/"+name+":v1")

@@ -1,6 +1,8 @@
 package mirroring
 
 import (
+	"cmp"
+
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
@@ -93,8 +95,5 @@ func publishedEvent(p plan.Publishable) audit.Event {
 }
 
 func nameOf(p plan.Publishable) string {
-	if p.Release != "" {
-		return p.Release
-	}
-	return p.Catalog
+	return cmp.Or(p.Release, p.Catalog)
 }

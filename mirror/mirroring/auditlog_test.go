@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
@@ -39,10 +40,7 @@ func TestAudit(t *testing.T) {
 	fail.On(t, errors.Join(s.AuditError(), s.Close()))
 	r, err := workspace.Audit(dir, -1)
 	fail.On(t, err)
-	var events []string
-	for _, e := range r.Last {
-		events = append(events, string(e.Event))
-	}
+	events := elements.Map(r.Last, func(e audit.Entry) string { return string(e.Event) })
 	fail.Diff(t, append(append([]string{"run-began"}, slices.Repeat([]string{"gate"}, 8)...), "withheld", "image-failed", "run-ended"), events)
 	text, err := os.ReadFile(filepath.Join(dir, "audit.ndjson"))
 	fail.On(t, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/plan/planning"
 	"github.com/gantry-mirror/gantry/plan/selection"
@@ -23,10 +24,7 @@ func TestCompact(t *testing.T) {
 	for month := range 3 {
 		digests = append(digests, s.publish(month))
 	}
-	var refs []string
-	for _, d := range digests {
-		refs = append(refs, s.Source.Host+"/org/app@"+d)
-	}
+	refs := elements.Map(digests, func(d string) string { return s.Source.Host + "/org/app@" + d })
 	s.months[0] = s.Images(append(refs, s.Source.Host+"/org/app:stable")...)
 
 	planned, err := planning.Make(t.Context(), planning.Options{

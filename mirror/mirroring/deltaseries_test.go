@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
@@ -110,9 +111,7 @@ func (s *deltas) bases(disk string) (all []string) {
 	fail.On(s.T, err)
 	defer have.Close()
 	for d := range have.Deltas() {
-		for _, b := range d.Bases {
-			all = append(all, b.Digest.String())
-		}
+		all = append(all, elements.Map(d.Bases, func(b archive.DeltaBase) string { return b.Digest.String() })...)
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package mirroring
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -75,8 +76,6 @@ func pin(op *imageset.Operator, p *plan.Plan) {
 	if err != nil || i < 0 || ref.Tag == "" || ref.Digest != "" {
 		return
 	}
-	if op.TargetTag == "" {
-		op.TargetTag = ref.Tag
-	}
+	op.TargetTag = cmp.Or(op.TargetTag, ref.Tag)
 	op.Catalog = ref.Name() + "@" + string(p.Catalogs[i].SourceDigest)
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan/planning"
 	"github.com/gantry-mirror/gantry/plan/selection"
@@ -77,7 +77,7 @@ func (r *RunSummary) compare(before, after *plan.Plan) {
 			keys = append(keys, key)
 		}
 	}
-	sorting.Slice(keys, func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	elements.Sort(keys, func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	for _, key := range keys {
 		c := VersionChange{Catalog: key[0], Package: key[1], Added: without(has[key], had[key]), Removed: without(had[key], has[key])}
 		if len(c.Added)+len(c.Removed) > 0 {
@@ -107,20 +107,12 @@ func versionsOf(p *plan.Plan) map[[2]string][]string {
 }
 
 func releasesOf(p *plan.Plan) (names []string) {
-	for _, r := range p.Releases {
-		names = append(names, string(r.Product)+" "+r.Version+" "+string(r.Arch))
-	}
-	return names
+	return elements.Map(p.Releases, func(r plan.Release) string { return string(r.Product) + " " + r.Version + " " + string(r.Arch) })
 }
 
 // without returns the elements of all that others does not have.
 func without(all, others []string) (rest []string) {
-	for _, s := range all {
-		if !slices.Contains(others, s) {
-			rest = append(rest, s)
-		}
-	}
-	return rest
+	return elements.Filter(all, func(s string) bool { return !slices.Contains(others, s) })
 }
 
 // collectWarnings also collects the warnings of an Env until stop is called, which returns them.

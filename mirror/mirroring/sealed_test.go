@@ -18,6 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -40,9 +41,7 @@ func tellsNothing(s *mirrortest.Site, folder string, p *plan.Plan) {
 		secrets = append(secrets, p.Images[i].Repository, p.Images[i].Source)
 	}
 	for _, c := range p.Catalogs {
-		for _, pkg := range c.Packages {
-			secrets = append(secrets, pkg.Name)
-		}
+		secrets = append(secrets, elements.Map(c.Packages, func(pkg plan.Package) string { return pkg.Name })...)
 	}
 	// A text that contains another needs no look of its own.
 	slices.SortFunc(secrets, func(a, b string) int { return len(a) - len(b) })

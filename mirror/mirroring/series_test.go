@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
@@ -72,9 +73,7 @@ func (s *series) sequence(got *airgap.ExportResult, sequence, buildsOn int) {
 func (s *series) importing(site string, folders []string, more ...change) (*mirroring.Result, error) {
 	o := s.MirrorOptions("", s.Docker(site))
 	o.Workspace = s.Path("at-" + site)
-	for _, f := range folders {
-		o.From = append(o.From, s.Archive(f))
-	}
+	o.From = append(o.From, elements.Map(folders, s.Archive)...)
 	for _, c := range more {
 		c(&o)
 	}
@@ -92,9 +91,7 @@ func (s *series) imports(site string, folders ...string) *mirroring.Result {
 // verify verifies folders of an archive.
 func (s *series) verify(folders ...string) (*verify.VerifiedArchive, error) {
 	o := verify.Options{Env: s.Env}
-	for _, f := range folders {
-		o.Locations = append(o.Locations, s.Archive(f))
-	}
+	o.Locations = append(o.Locations, elements.Map(folders, s.Archive)...)
 	r, err := verify.Run(s.T.Context(), o)
 	if r == nil {
 		return nil, err

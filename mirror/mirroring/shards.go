@@ -12,6 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/copying"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
@@ -181,10 +182,7 @@ func (e *ShardsError) Error() string {
 
 // Advice implements advice.Adviser.
 func (e *ShardsError) Advice() (advice.Kind, string) {
-	var names []string
-	for _, s := range e.Shards {
-		names = append(names, s.String())
-	}
+	names := elements.Map(e.Shards, func(s plan.Shard) string { return s.String() })
 	return advice.Mismatch, "run again with Options.Shard " + strings.Join(names, ", ") + ", then finish; if images are no longer at their sources, make the plan again and run all shards, which copy only what is new"
 }
 

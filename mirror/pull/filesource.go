@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/archive/open"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
@@ -26,7 +27,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A FileSource has files: a mirror, an archive or a layout.
@@ -224,7 +224,7 @@ func newestFirst(tagged []taggedFile) []StoredFile {
 	for f, newest := range found {
 		all = append(all, StoredFile{MirroredFile: storedFile(f), Older: !newest})
 	}
-	sorting.Slice(all, func(a, b StoredFile) int {
+	elements.Sort(all, func(a, b StoredFile) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(order(a.Older), order(b.Older)), strings.Compare(string(a.SHA256), string(b.SHA256)))
 	})
 	return all

@@ -1,6 +1,7 @@
 package pull
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,10 +149,7 @@ func (s *FileSource) Find(ctx context.Context, ref string) (site.MirroredFile, e
 	case len(names) == 0:
 		return site.MirroredFile{}, env.InputHint("files are mirrored with mirror.files of the configuration", "there is no file %s: there are no files at all", ref)
 	}
-	hint := suggest.Phrase(name, names)
-	if hint == "" {
-		hint = "it has " + suggestNames(names)
-	}
+	hint := cmp.Or(suggest.Phrase(name, names), "it has "+suggestNames(names))
 	return site.MirroredFile{}, env.InputHint(hint, "there is no file %s", ref)
 }
 

@@ -1,6 +1,7 @@
 package pull
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,9 +150,7 @@ func (s *FileSource) write(ctx context.Context, f site.MirroredFile, to string, 
 		return false, err
 	}
 	dir, base := filepath.Split(to)
-	if dir == "" {
-		dir = "."
-	}
+	dir = cmp.Or(dir, ".")
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return false, env.Inputf("Options.To: %w", err)

@@ -17,6 +17,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	rt "github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest/profiletest"
@@ -75,9 +76,7 @@ func (s *site) serve() {
 	s.t.Helper()
 	list := append(slices.Clip(images), "large:v1")
 	s.listed = s.manyTags(s.t, s.source, "org/many")
-	for _, tag := range s.listed {
-		list = append(list, "many:"+tag)
-	}
+	list = append(list, elements.Map(s.listed, func(tag string) string { return "many:" + tag })...)
 	disk := "file://" + filepath.Join(s.dir, "disk")
 	if o := s.run(s.t, "mirror", "-c", s.config("served", list...), disk, "--workspace", filepath.Join(s.dir, "served")); o.code != 0 {
 		s.t.Fatalf("ended with %d:\n%s", o.code, o.output)

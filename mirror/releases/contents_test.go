@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/releases"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -159,10 +160,7 @@ func TestReleaseContents(t *testing.T) {
 	} {
 		list, err := selected(tc.o)
 		fail.On(t, err)
-		var names []string
-		for _, m := range list.Manifests {
-			names = append(names, m.Name)
-		}
+		names := elements.Map(list.Manifests, func(m releases.ReleaseManifest) string { return m.Name })
 		slices.Sort(names)
 		if got := strings.Join(names, " "); got != tc.want {
 			t.Errorf("%+v: got %s, want %s", tc.o, got, tc.want)
@@ -220,9 +218,7 @@ func TestReleaseSizes(t *testing.T) {
 		t.Helper()
 		l, err := releases.Releases(t.Context(), releases.ListOptions{Env: p.Env, Channel: "stable-4.20", ReleaseQuery: releases.ReleaseQuery{From: []string{"4.19.1"}}, Sizes: true})
 		fail.On(t, err)
-		for _, r := range l.Channels[0].Releases {
-			found = append(found, r.Size)
-		}
+		found = append(found, elements.Map(l.Channels[0].Releases, func(r releases.ListedRelease) int64 { return r.Size })...)
 		return found
 	}
 	if got := sizes(); len(got) != 2 || got[0] == 0 || got[1] != planned.Totals.Bytes {

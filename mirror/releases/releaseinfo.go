@@ -10,10 +10,10 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // ReleaseInfo is what a release image says of a release. Its JSON is what gantry release info --output
@@ -110,7 +110,7 @@ func releaseImages(p *payload.Payload) []ReleaseImage {
 			images = append(images, ReleaseImage{Name: name, Image: c.Ref})
 		}
 	}
-	sorting.Slice(images, func(a, b ReleaseImage) int { return cmp.Compare(a.Name, b.Name) })
+	elements.Sort(images, func(a, b ReleaseImage) int { return cmp.Compare(a.Name, b.Name) })
 	return images
 }
 
@@ -144,10 +144,7 @@ func ReleaseImages(ctx context.Context, o ReleaseOptions, patterns []string) (*R
 	}
 	for _, pattern := range patterns {
 		if !matched[pattern] {
-			var names []string
-			for _, image := range all {
-				names = append(names, image.Name)
-			}
+			names := elements.Map(all, func(image ReleaseImage) string { return image.Name })
 			return nil, env.InputHint(cmp.Or(suggest.Phrase(pattern, names), "leave it out to list all"), "release %s has no image %q", p.Version, pattern)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
@@ -260,10 +261,7 @@ func (q *ReleaseQuery) paths(g *channelGraph, policy path.Policy) ([]path.Path, 
 	if to < 0 {
 		to = g.Head()
 	}
-	var from []semver.Version
-	for _, i := range g.from {
-		from = append(from, g.Nodes[i].Version)
-	}
+	from := elements.Map(g.from, func(i int) semver.Version { return g.Nodes[i].Version })
 	paths, err := path.Find(g.Graph, from, g.Nodes[to].Version, policy)
 	if err == nil {
 		return paths, nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/pull"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
@@ -22,7 +23,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/site"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // ToolOptions says which tools of a release ReleaseTools lists or extracts.
@@ -112,11 +112,7 @@ func ReleaseTools(ctx context.Context, o ToolOptions) (*ReleaseToolList, error) 
 
 // ToolPlatforms returns the platforms that releases have tools for: "linux/amd64".
 func ToolPlatforms() []string {
-	var names []string
-	for _, p := range release.ToolPlatforms() {
-		names = append(names, p.String())
-	}
-	return names
+	return elements.Map(release.ToolPlatforms(), func(p release.ToolPlatform) string { return p.String() })
 }
 
 // check returns the platforms, or an error for names that are unknown.
@@ -231,7 +227,7 @@ func (s *ReleaseSource) ExtractTools(ctx context.Context, p *payload.Payload, se
 	for _, d := range drafts {
 		err = errors.Join(err, d.Discard())
 	}
-	sorting.Slice(list.Tools, func(a, b ReleaseTool) int { return cmp.Compare(a.File, b.File) })
+	elements.Sort(list.Tools, func(a, b ReleaseTool) int { return cmp.Compare(a.File, b.File) })
 	if err != nil && advice.Hint(err) == "" {
 		return advice.Wrap(advice.KindOf(err), err, "if an image is missing, give a source, mirror or archive with all images of the release")
 	}

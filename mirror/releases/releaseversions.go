@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/platform/update"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
@@ -69,7 +69,7 @@ func (c *releaseClient) follow(ctx context.Context, known map[updates.Minor][]st
 			all = append(all, l)
 		}
 	}
-	sorting.Slice(all, func(a, b listed) int { return b.Compare(a.Minor) })
+	elements.Sort(all, func(a, b listed) int { return b.Compare(a.Minor) })
 	var out []ListedChannel
 	for _, l := range all {
 		out = append(out, l.channels...)

@@ -234,10 +234,7 @@ func (l *listedImages) report(r *recordedRevisions, p *prune.DeletionPlan, resul
 		at := reference.Reference{Host: item.Image.Host, Path: item.Image.Path, Digest: item.Digest}
 		place, name := imagePlace{at.Path, at.Digest}, item.Image.String()
 		_, wanted := r.all.Has(at)
-		reason := kept[place]
-		if reason == "" {
-			reason = kept[imagePlace{at.Path, ""}]
-		}
+		reason := cmp.Or(kept[place], kept[imagePlace{at.Path, ""}])
 		if because := l.wanted[place]; because != "" {
 			if reason = l.named[place]; reason == "" {
 				reason = because

@@ -7,12 +7,12 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/plan/deletion"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state/setrecord"
 )
 
@@ -123,7 +123,7 @@ func (d *deletions) list(r *recordedRevisions, p *prune.DeletionPlan) *DeletionL
 			l.Bytes += m.Bytes
 		}
 	}
-	sorting.Slice(l.Images, func(a, b DeletedImage) int { return cmp.Compare(a.Image, b.Image) })
+	elements.Sort(l.Images, func(a, b DeletedImage) int { return cmp.Compare(a.Image, b.Image) })
 	l.Stays = sortStaying(l.Stays)
 	slices.Sort(l.Absent)
 	slices.Sort(l.ImageSets)

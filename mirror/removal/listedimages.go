@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
@@ -18,7 +19,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/plan/deletion"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/site"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // listedImages are the images of a list that are deleted from a mirror.
@@ -269,7 +269,7 @@ func (r *recordedRevisions) addForeignSignatures(ctx context.Context, path strin
 
 // sortStaying sorts images that stay.
 func sortStaying(all []StayingImage) []StayingImage {
-	sorting.Slice(all, func(a, b StayingImage) int {
+	elements.Sort(all, func(a, b StayingImage) int {
 		return strings.Compare(a.Image+"\n"+a.Reason, b.Image+"\n"+b.Reason)
 	})
 	return slices.Compact(all)

@@ -17,6 +17,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
@@ -25,7 +26,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/site"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // UnrecordedOptions says of which mirror ListUnrecorded lists what no record has. Mirror is required.
@@ -118,7 +118,7 @@ func ListUnrecorded(ctx context.Context, o UnrecordedOptions) (*Unrecorded, erro
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	sorting.Slice(out.Images, func(a, b UnrecordedImage) int {
+	elements.Sort(out.Images, func(a, b UnrecordedImage) int {
 		return cmp.Or(strings.Compare(a.Repository, b.Repository), slices.Compare(a.Tags, b.Tags), cmp.Compare(a.Digest, b.Digest))
 	})
 	if o.Save == "" {
@@ -233,19 +233,14 @@ func (s *unrecordedIn) read(ctx context.Context, d digest.Digest) (*UnrecordedIm
 		img.BelongsTo = s.recorded(m.Subject.Digest)
 	}
 	s.images[d] = img
-	var lists []digest.Digest
-	for _, child := range m.Manifests {
-		lists = append(lists, child.Digest)
-	}
+	lists := elements.Map(m.Manifests, func(child ocispec.Descriptor) digest.Digest { return child.Digest })
 	return img, lists, nil
 }
 
 // names returns how an image is listed: by its tags, or by its digest.
 func (u *UnrecordedImage) names(host string) (names []reference.Reference) {
 	at := reference.Reference{Host: host, Path: u.Repository}
-	for _, tag := range u.Tags {
-		names = append(names, at.WithTag(tag))
-	}
+	names = elements.Map(u.Tags, at.WithTag)
 	if len(names) == 0 {
 		names = append(names, at.WithDigest(u.Digest))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/archive/inspect"
 	"github.com/gantry-mirror/gantry/archive/open"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/site"
@@ -255,10 +256,7 @@ func (c *ComparedContent) String() string {
 	case "archive":
 		return fmt.Sprintf("sequence %d of %q in %s", c.Sequence, c.Name, c.Source)
 	case "mirror":
-		var sets []string
-		for _, s := range c.ImageSets {
-			sets = append(sets, fmt.Sprintf("%s (revision %d)", s.Name, s.Revision))
-		}
+		sets := elements.Map(c.ImageSets, func(s ComparedSet) string { return fmt.Sprintf("%s (revision %d)", s.Name, s.Revision) })
 		return c.Source + ", " + strings.Join(sets, ", ")
 	}
 	return c.Kind + " " + c.Source

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/report"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/page"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -78,10 +79,7 @@ func TestPageOfProblems(t *testing.T) {
 	state := &report.MirrorState{Mirror: s.Docker("site"), ImageSets: []report.MirroredSet{set}, Pending: []setrecord.Pending{{Name: "edge", Since: now.Add(-time.Minute), User: "ci"}}}
 	d, err := report.Page(t.Context(), report.StatusOptions{Env: s.Env, Mirror: s.Docker("site"), Workspace: s.Path("none")}, state, now)
 	fail.On(t, err)
-	var levels []page.Level
-	for _, m := range d.Sections[0].Messages {
-		levels = append(levels, m.Level)
-	}
+	levels := elements.Map(d.Sections[0].Messages, func(m page.Message) page.Level { return m.Level })
 	fail.Diff(t, []page.Level{page.Warning, page.Warning, page.Warning}, levels[:3])
 	var rows []string
 	for _, r := range d.Sections[1].Tables[0].Rows {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
@@ -146,10 +147,7 @@ func (c *resourceCheck) lookUpHosts(files []resources.File) error {
 		}
 		lost, err := resources.UnredirectedBy(c.record.Images, func(ref reference.Reference) ([]string, error) {
 			tried, err := conf.Sources(ref)
-			var names []string
-			for _, t := range tried {
-				names = append(names, t.Reference.Name())
-			}
+			names := elements.Map(tried, func(t registries.Endpoint) string { return t.Reference.Name() })
 			return names, err
 		})
 		if err != nil {

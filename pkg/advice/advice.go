@@ -13,6 +13,7 @@
 package advice
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -105,9 +106,7 @@ func Hint(err error) (hint string) {
 		_, hint = a.Advice()
 		return hint == ""
 	})
-	if hint == "" {
-		hint = remedy(err)
-	}
+	hint = cmp.Or(hint, remedy(err))
 	return hint
 }
 

@@ -35,8 +35,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/delta/deltareader"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -153,8 +153,8 @@ func (a *Archive) indexEntries() {
 	order := func(p, q location) int {
 		return cmp.Or(compareDigests(p, q), cmp.Compare(p.member, q.member), cmp.Compare(p.volume, q.volume))
 	}
-	sorting.Slice(a.blobs, order)
-	sorting.Slice(a.files, order)
+	elements.Sort(a.blobs, order)
+	elements.Sort(a.files, order)
 	a.indexDeltas()
 	a.repositories = make(map[digest.Digest]string, len(a.set.Omitted))
 	for _, h := range a.set.Omitted {

@@ -8,7 +8,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // CheckContent returns why content cannot be read, as far as that is known without reading it: a
@@ -52,7 +52,7 @@ func (a *Archive) MissingBases(desc ocispec.Descriptor) []DeltaBase {
 	if at, ok := a.deltaFor(desc); ok {
 		a.addMissingBases(at, missing, map[*Delta]bool{})
 	}
-	return sorting.Sorted(maps.Values(missing), func(x, y DeltaBase) int { return cmp.Compare(x.Digest, y.Digest) })
+	return elements.Sorted(maps.Values(missing), func(x, y DeltaBase) int { return cmp.Compare(x.Digest, y.Digest) })
 }
 
 // addMissingBases adds the missing bases of one blob. seen are the deltas that were looked at: deltas of strangers may

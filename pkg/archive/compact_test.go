@@ -21,6 +21,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
@@ -53,10 +54,7 @@ func newCompact(t testing.TB, deltas int) *compactSample {
 func (s *compactSample) carry(t testing.TB, raw []byte, on ...ocispec.Descriptor) ocispec.Descriptor {
 	t.Helper()
 	blob := s.add("application/vnd.oci.image.layer.v1.tar", raw)
-	var bases []based
-	for _, b := range on {
-		bases = append(bases, based{b, s.bytes[b.Digest]})
-	}
+	bases := elements.Map(on, func(b ocispec.Descriptor) based { return based{b, s.bytes[b.Digest]} })
 	c := carried(t, blob, raw, bases...)
 	c.Format = CompactFormat
 	s.Deltas = append(s.Deltas, c)
@@ -228,10 +226,7 @@ func TestCompactDamage(t *testing.T) {
 				if err := a.Verify(t.Context(), nil); !errors.As(err, &damage) || !slices.Equal(damage.Lost(), []digest.Digest{lost.Digest}) {
 					t.Fatalf("Verify = %v", err)
 				}
-				var dependents []digest.Digest
-				for _, b := range s.layers[tc.layer+1:] {
-					dependents = append(dependents, b.Digest)
-				}
+				dependents := elements.Map(s.layers[tc.layer+1:], func(b ocispec.Descriptor) digest.Digest { return b.Digest })
 				if tc.layer < 2 {
 					dependents = append(dependents, s.of.Digest)
 				}

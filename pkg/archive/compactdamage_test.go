@@ -14,6 +14,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/delta"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -87,9 +88,7 @@ func TestParseCompact(t *testing.T) {
 		return &now.Deltas[slices.IndexFunc(now.Deltas, func(d Delta) bool { return d.Digest == layer.Digest })]
 	}
 	on := func(layers ...ocispec.Descriptor) (bases []DeltaBase) {
-		for _, l := range layers {
-			bases = append(bases, DeltaBase{l.Digest, l.Size, "a"})
-		}
+		bases = append(bases, elements.Map(layers, func(l ocispec.Descriptor) DeltaBase { return DeltaBase{l.Digest, l.Size, "a"} })...)
 		return bases
 	}
 	for name, tc := range map[string]struct {

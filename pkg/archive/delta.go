@@ -10,9 +10,9 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	refs "github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 const (
@@ -148,7 +148,7 @@ func sortDeltas(carried []CarriedDelta) []Delta {
 	for i := range carried {
 		all = append(all, carried[i].Delta)
 	}
-	sorting.Slice(all, func(a, b Delta) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
+	elements.Sort(all, func(a, b Delta) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
 	return all
 }
 

@@ -17,9 +17,9 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/delta/deltareader"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/space"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A BaseReader reads blobs of the site that deltas are based on. The readers compare what they return with its
@@ -150,10 +150,7 @@ func (a *Archive) buildBlob(ctx context.Context, at deltaAt, offset int64) (io.R
 
 // source returns what the blob of a delta is made from.
 func (a *Archive) source(at deltaAt) deltareader.Delta {
-	var known []ocispec.Descriptor
-	for _, b := range at.Bases {
-		known = append(known, b.Descriptor())
-	}
+	known := elements.Map(at.Bases, func(b DeltaBase) ocispec.Descriptor { return b.Descriptor() })
 	base := func(d digest.Digest) DeltaBase {
 		return at.Bases[slices.IndexFunc(known, func(b ocispec.Descriptor) bool { return b.Digest == d })]
 	}
@@ -230,7 +227,7 @@ func (a *Archive) DeltaFailures() []*DeltaError {
 		e.Blob, e.Size = f.broken.Digest, f.broken.Size
 		broken[e.Blob] = &e
 	}
-	return sorting.Sorted(maps.Values(broken), func(x, y *DeltaError) int { return cmp.Compare(x.Blob, y.Blob) })
+	return elements.Sorted(maps.Values(broken), func(x, y *DeltaError) int { return cmp.Compare(x.Blob, y.Blob) })
 }
 
 // brokenBase returns the blob that has to be read so that the blob of a delta can be made, after an error: a base that

@@ -13,6 +13,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -173,10 +174,7 @@ func TestVerifySeveralMediaAtOnce(t *testing.T) {
 	if err := a.Verify(t.Context(), func(n int64) { read += n }); !errors.As(err, &damage) {
 		t.Fatalf("Verify = %v", err)
 	}
-	var got []string
-	for _, d := range damage.Damage {
-		got = append(got, d.File)
-	}
+	got := elements.Map(damage.Damage, func(d Damage) string { return d.File })
 	if len(want) < 4 || !slices.Equal(got, want) {
 		t.Errorf("damaged are %v, not %v", got, want)
 	}

@@ -17,6 +17,7 @@ import (
 	"filippo.io/age/armor"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
@@ -144,10 +145,7 @@ func (e *Encryption) tag(inner WriteFunc) (string, error) {
 		return "", nil
 	}
 	h := hmac.New(sha256.New, e.Secret)
-	var to []string
-	for _, r := range e.Recipients {
-		to = append(to, fmt.Sprint(r))
-	}
+	to := elements.Map(e.Recipients, func(r age.Recipient) string { return fmt.Sprint(r) })
 	slices.Sort(to)
 	_, _ = fmt.Fprintf(h, "%q\n", to) // never an error
 	if err := inner(h); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -34,9 +35,7 @@ func person(t testing.TB) *age.X25519Identity {
 // to returns the encryption to people.
 func to(people ...*age.X25519Identity) *Encryption {
 	e := &Encryption{Secret: []byte("of a workspace")}
-	for _, p := range people {
-		e.Recipients = append(e.Recipients, p.Recipient())
-	}
+	e.Recipients = append(e.Recipients, elements.Map(people, func(p *age.X25519Identity) age.Recipient { return p.Recipient() })...)
 	return e
 }
 

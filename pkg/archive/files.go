@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A FileInfo is a file of a set.
@@ -38,6 +38,6 @@ func Files(dir string, sequence int) (files []FileInfo, err error) {
 		}
 		files = append(files, FileInfo{name, info.Size()})
 	}
-	sorting.Slice(files, func(a, b FileInfo) int { return strings.Compare(a.Name, b.Name) })
+	elements.Sort(files, func(a, b FileInfo) int { return strings.Compare(a.Name, b.Name) })
 	return files, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
@@ -143,10 +144,7 @@ func (w *Writer) renameFiles() error {
 	if err := w.closeFiles(); err != nil {
 		return err
 	}
-	var names []string
-	for _, v := range w.set.Volumes {
-		names = append(names, v.Name)
-	}
+	names := elements.Map(w.set.Volumes, func(v volume) string { return v.Name })
 	id := w.set.id()
 	names = append(names, id.sum())
 	if w.encrypter != nil {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A listing is the files of archives in a folder, by sequence.
@@ -223,7 +223,7 @@ func (v *volume) checkLabel(folder *os.Root) error {
 // remove removes the files of a set, the set manifest first.
 func remove(folder *os.Root, names []string) error {
 	manifestFirst := func(a, b string) int { return cmp.Compare(len(a), len(b)) } // its name is the shortest
-	for _, name := range sorting.Sorted(slices.Values(names), manifestFirst) {
+	for _, name := range elements.Sorted(slices.Values(names), manifestFirst) {
 		if err := folder.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing %s: %w", name, err)
 		}

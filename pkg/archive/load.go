@@ -10,7 +10,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -156,8 +156,8 @@ func (a *Archive) collectSets(lists []*listing, first manifestCopy) ([]manifestC
 			}
 		}
 	}
-	sorting.Slice(sets, func(x, y manifestCopy) int { return cmp.Compare(y.set.Sequence, x.set.Sequence) })
-	sorting.Slice(a.absent, func(x, y missingSet) int { return cmp.Compare(y.Sequence, x.Sequence) })
+	elements.Sort(sets, func(x, y manifestCopy) int { return cmp.Compare(y.set.Sequence, x.set.Sequence) })
+	elements.Sort(a.absent, func(x, y missingSet) int { return cmp.Compare(y.Sequence, x.Sequence) })
 	var all []manifestCopy
 	for _, c := range sets {
 		all = append(append(all, a.repairs(lists, c)...), c)

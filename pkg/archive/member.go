@@ -12,6 +12,7 @@ import (
 	"filippo.io/age"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
@@ -54,10 +55,7 @@ func (m *member) close() (err error) {
 
 // closeAll closes all files, whether or not one of them fails.
 func closeAll[C io.Closer](files []C) error {
-	var errs []error
-	for _, f := range files {
-		errs = append(errs, f.Close())
-	}
+	errs := elements.Map(files, func(f C) error { return f.Close() })
 	return errors.Join(errs...)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -110,10 +111,7 @@ func contentOf(t testing.TB, file string) []byte {
 func TestChainOfSets(t *testing.T) {
 	s := months(t)
 	for _, order := range [][]int{{0, 1, 2}, {2, 0, 1}, {1, 2, 0, 1}} {
-		var dirs []string
-		for _, i := range order {
-			dirs = append(dirs, s.dirs[i])
-		}
+		dirs := elements.Map(order, func(i int) string { return s.dirs[i] })
 		a := mustOpen(t, dirs...)
 		if n := s.samples[2].readable(t, a); n != 0 {
 			t.Errorf("%v: %d are lost", order, n)
@@ -124,10 +122,7 @@ func TestChainOfSets(t *testing.T) {
 		if err := a.Verify(t.Context(), nil); err != nil {
 			t.Errorf("%v: %v", order, err)
 		}
-		var sequences []int
-		for _, info := range a.Sets() {
-			sequences = append(sequences, info.Sequence)
-		}
+		sequences := elements.Map(a.Sets(), func(info SetInfo) int { return info.Sequence })
 		if !slices.Equal(sequences, []int{3, 2, 1}) {
 			t.Errorf("%v: Sets are %v", order, sequences)
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -118,7 +118,7 @@ func (p *packing) setReferences(o *Options) error {
 	if s.BuildsOn, err = bases(o.Base.Sets...); err != nil {
 		return err
 	}
-	sorting.Slice(s.BuildsOn, func(a, b state.SetRef) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	elements.Sort(s.BuildsOn, func(a, b state.SetRef) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	for i, b := range s.BuildsOn {
 		if i > 0 && b.Sequence == s.BuildsOn[i-1].Sequence {
 			return fmt.Errorf("two sets with sequence %d are given to build on, %s and %s", b.Sequence, s.BuildsOn[i-1].Set, b.Set)
@@ -166,8 +166,8 @@ func (p *packing) selectContent(c Content, o *Options) ([]entry, error) {
 		}
 		entries = append(entries, e)
 	}
-	sorting.Slice(p.set.Omitted, func(a, b omitted) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
-	sorting.Slice(entries, func(a, b entry) int {
+	elements.Sort(p.set.Omitted, func(a, b omitted) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
+	elements.Sort(entries, func(a, b entry) int {
 		am, bm := a.MediaType != "", b.MediaType != ""
 		al, bl := last[a.Digest], last[b.Digest]
 		switch {

@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
@@ -311,9 +312,6 @@ func (c *checker) complete() error {
 }
 
 func quoted(names []string) string {
-	var q []string
-	for _, n := range names[:min(len(names), 5)] {
-		q = append(q, fmt.Sprintf("%q", n[:min(len(n), 40)]))
-	}
+	q := elements.Map(names[:min(len(names), 5)], func(n string) string { return fmt.Sprintf("%q", n[:min(len(n), 40)]) })
 	return strings.Join(q, ", ")
 }

@@ -10,8 +10,8 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A piece is content in one file: all of it, or a part.
@@ -78,7 +78,7 @@ func cover(pieces []piece, size int64, accept func(*piece) bool) (chosen []piece
 	for i := range later {
 		later[i] = i
 	}
-	sorting.Slice(later, func(i, j int) int { return cmp.Compare(pieces[i].start(), pieces[j].start()) })
+	elements.Sort(later, func(i, j int) int { return cmp.Compare(pieces[i].start(), pieces[j].start()) })
 	var next indexHeap // the others
 	var end int64
 	for end < size || len(chosen) == 0 {
@@ -195,7 +195,7 @@ func (a *Archive) volumeDamage(have []location) []Damage {
 			damage = append(damage, a.volumeProblem(int(p.member), int(p.volume)))
 		}
 	}
-	sorting.Slice(damage, func(x, y Damage) int { return cmp.Compare(x.File, y.File) })
+	elements.Sort(damage, func(x, y Damage) int { return cmp.Compare(x.File, y.File) })
 	return slices.CompactFunc(damage, func(x, y Damage) bool { return x.File == y.File })
 }
 

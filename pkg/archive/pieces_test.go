@@ -15,6 +15,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -53,12 +54,7 @@ func TestReadThroughRepairs(t *testing.T) {
 		t.Fatalf("Verify = %v", err)
 	}
 	before := damage.Lost()
-	var third []digest.Digest
-	for _, d := range before {
-		if d != blob.Digest {
-			third = append(third, d)
-		}
-	}
+	third := elements.Filter(before, func(d digest.Digest) bool { return d != blob.Digest })
 	dirs := append(slices.Clone(s.dirs), s.repair(t, 2, third), s.repair(t, 0, []digest.Digest{blob.Digest}))
 	whole := mustOpen(t, dirs...)
 	if n := s.samples[2].readable(t, whole); n != 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // planLevel is the default of klauspost/compress. Plans are lists of digests, each named a few
@@ -145,7 +145,7 @@ func (a *Archive) planLocations(plan digest.Digest) [][]location {
 			copies = append(copies, []location{p})
 		}
 	}
-	sorting.Slice(copies, func(a, b []location) int { return cmp.Compare(a[0].member, b[0].member) })
+	elements.Sort(copies, func(a, b []location) int { return cmp.Compare(a[0].member, b[0].member) })
 	return copies
 }
 

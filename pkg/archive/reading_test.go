@@ -8,6 +8,8 @@ import (
 
 	"filippo.io/age"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // TestFlipThatIsNotNeeded flips bits of an encrypted set with parity files. All content is read as an import does: either
@@ -39,12 +41,7 @@ func TestFlipThatIsNotNeeded(t *testing.T) {
 		t.Fatalf("%+v of %d bytes, %v", whole, content, err)
 	}
 	files := folder(t, dir)
-	var volumes []string
-	for _, name := range names(t, dir) {
-		if strings.HasSuffix(name, ".tar") {
-			volumes = append(volumes, name)
-		}
-	}
+	volumes := elements.Filter(names(t, dir), func(name string) bool { return strings.HasSuffix(name, ".tar") })
 	random := rand.New(rand.NewPCG(8, 500)) // the same bits each time
 	missed, flips := 0, sparsely(400, 60)
 	for range flips {

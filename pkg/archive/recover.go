@@ -13,9 +13,9 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // How the set manifest of a set was found if it is in no folder.
@@ -79,7 +79,7 @@ func (a *Archive) volumesOf(lists []*listing, id setID) (volumes []labelled) {
 			}
 		}
 	}
-	sorting.Slice(volumes, func(v, w labelled) int { return cmp.Compare(v.label.Volume, w.label.Volume) })
+	elements.Sort(volumes, func(v, w labelled) int { return cmp.Compare(v.label.Volume, w.label.Volume) })
 	return volumes
 }
 

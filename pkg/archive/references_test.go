@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/state"
@@ -63,9 +64,7 @@ func stored(t *testing.T, dir string, id setID) *set {
 func paths(s *set) []string {
 	var all []string
 	for _, v := range s.Volumes {
-		for _, e := range v.Entries {
-			all = append(all, e.path())
-		}
+		all = append(all, elements.Map(v.Entries, func(e entry) string { return e.path() })...)
 	}
 	return all
 }
@@ -171,10 +170,7 @@ func TestSequenceFollowsBase(t *testing.T) {
 	w := begin(t, dir, s, Options{Base: base})
 	defer w.Close()
 	fail.Diff(t, 8, w.Sequence())
-	var on []int
-	for _, b := range w.set.BuildsOn {
-		on = append(on, b.Sequence)
-	}
+	on := elements.Map(w.set.BuildsOn, func(b state.SetRef) int { return b.Sequence })
 	fail.Diff(t, []int{1, 3, 7}, on)
 }
 

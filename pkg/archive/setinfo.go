@@ -7,6 +7,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -67,10 +68,7 @@ func (v *VolumeInfo) Missing() bool { return v.Problem == problemMissing }
 // newest first, each after its repairs. Sets that are in no folder or cannot be read come last. Of
 // these, only sequence, digest, name and problem are known.
 func (a *Archive) Sets() []SetInfo {
-	var all []SetInfo
-	for _, m := range a.members {
-		all = append(all, a.info(m))
-	}
+	all := elements.Map(a.members, a.info)
 	for _, b := range a.absent {
 		info := SetInfo{SetRef: b.SetRef, Series: a.set.Name, Manifest: setName(b.Sequence), Problem: problemMissing}
 		if b.cause != nil {

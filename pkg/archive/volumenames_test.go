@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -126,8 +127,5 @@ func fileNamesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	fail.On(t, err)
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
+	return elements.Map(entries, func(e os.DirEntry) string { return e.Name() })
 }

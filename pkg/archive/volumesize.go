@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // DefaultVolumeSize is the default limit of a volume, the same as in oc-mirror.
@@ -77,9 +79,6 @@ func ParseVolumeSize(text string) (int64, error) {
 
 // diskNames lists the names of diskSizes.
 func diskNames() string {
-	var words []string
-	for _, m := range diskSizes {
-		words = append(words, m.name)
-	}
+	words := elements.Map(diskSizes, func(m sizeName) string { return m.name })
 	return strings.Join(words, ", ")
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -163,7 +163,7 @@ func (w *Writer) makeSlots() {
 			w.furtherParts[e.Digest] = append(w.furtherParts[e.Digest], at)
 		}
 	}
-	sorting.Slice(w.slots, func(a, b slot) int { return strings.Compare(string(a.entry.Digest), string(b.entry.Digest)) })
+	elements.Sort(w.slots, func(a, b slot) int { return strings.Compare(string(a.entry.Digest), string(b.entry.Digest)) })
 }
 
 // targets returns the targets of content, one for each part.

@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/authoring"
 	"github.com/gantry-mirror/gantry/pkg/catalog/folder"
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
@@ -126,10 +127,7 @@ func layoutNames(t *testing.T, dir string) (names []string) {
 	fail.On(t, err)
 	m, err := idx.IndexManifest()
 	fail.On(t, err)
-	for _, d := range m.Manifests {
-		names = append(names, d.Annotations["org.opencontainers.image.ref.name"])
-	}
-	return names
+	return elements.Map(m.Manifests, func(d v1.Descriptor) string { return d.Annotations["org.opencontainers.image.ref.name"] })
 }
 
 // checkLayout reads a layout with go-containerregistry: each image must be complete and have the label with the path of

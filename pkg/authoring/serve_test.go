@@ -25,6 +25,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/authoring"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -94,10 +95,7 @@ func TestCatalogServe(t *testing.T) {
 	s.get("/catalogs/zoo/api/v1/all", http.StatusNotFound)
 
 	r := s.reflect()
-	var names []string
-	for _, p := range r.call("ListPackages", `{}`) {
-		names = append(names, p["name"].(string))
-	}
+	names := elements.Map(r.call("ListPackages", `{}`), func(p map[string]any) string { return p["name"].(string) })
 	fail.Diff(t, []string{"heron", "otter", "pond", "vole"}, names)
 	bundles := r.call("ListBundles", `{}`)
 	if len(bundles) != 10 { // otter.v1.3.0 is in two channels

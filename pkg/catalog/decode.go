@@ -42,7 +42,7 @@ func (d *decoder) decode(m *Meta) (decoded, error) {
 		c := &Channel{Meta: m, Package: m.Package, Name: m.Name}
 		return decoded{meta: m, channel: c}, fields(&d.object, m.Raw,
 			field{"entries", func(value []byte) error {
-				return elements(&d.list, value, func(entry []byte) error {
+				return eachElement(&d.list, value, func(entry []byte) error {
 					e, err := d.entry(entry)
 					c.Entries = append(c.Entries, e)
 					return err
@@ -57,7 +57,7 @@ func (d *decoder) decode(m *Meta) (decoded, error) {
 		dep := &Deprecations{Meta: m, Package: m.Package}
 		return decoded{meta: m, deprecations: dep}, fields(&d.object, m.Raw,
 			field{"entries", func(value []byte) error {
-				return elements(&d.list, value, func(entry []byte) error {
+				return eachElement(&d.list, value, func(entry []byte) error {
 					e, err := d.deprecation(entry)
 					dep.Entries = append(dep.Entries, e)
 					return err
@@ -90,7 +90,7 @@ func (d *decoder) entry(text []byte) (e Entry, err error) {
 		field{"replaces", d.into(&e.Replaces)},
 		field{"skipRange", d.into(&e.SkipRange)},
 		field{"skips", func(value []byte) error {
-			return elements(&d.innerList, value, func(skip []byte) error {
+			return eachElement(&d.innerList, value, func(skip []byte) error {
 				var name string
 				err := d.into(&name)(skip)
 				e.Skips = append(e.Skips, name)
@@ -120,7 +120,7 @@ func (d *decoder) bundle(m *Meta) (*Bundle, error) {
 		field{"image", d.into(&b.Image)},
 		field{"properties", d.properties(&b.Properties)},
 		field{"relatedImages", func(value []byte) error {
-			return elements(&d.list, value, func(text []byte) error {
+			return eachElement(&d.list, value, func(text []byte) error {
 				var r RelatedImage
 				err := fields(&d.inner, text,
 					field{"name", d.into(&r.Name)},
@@ -140,7 +140,7 @@ func (d *decoder) bundle(m *Meta) (*Bundle, error) {
 // properties appends a list of properties to all, unless that is nil.
 func (d *decoder) properties(all *[]Property) func([]byte) error {
 	return func(value []byte) error {
-		return elements(&d.list, value, func(text []byte) error {
+		return eachElement(&d.list, value, func(text []byte) error {
 			var p Property
 			err := fields(&d.inner, text,
 				field{"type", d.into(&p.Type)},
@@ -215,8 +215,8 @@ func fields(s *scanner, text []byte, known ...field) error {
 	return nil
 }
 
-// elements calls f with each element of a list. The text null has no elements.
-func elements(s *scanner, text []byte, f func(element []byte) error) error {
+// eachElement calls f with each element of a list. The text null has no elements.
+func eachElement(s *scanner, text []byte, f func(element []byte) error) error {
 	if string(text) == "null" {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // IgnoreFile is the name of the files that list, in gitignore's syntax, files that are not part of
@@ -46,7 +46,7 @@ func readIgnore(r io.Reader) ([]string, error) {
 // can re-include a file in an ignored folder, unlike in git.
 func matchIgnored(ignores map[string][]string) func(name string) bool {
 	var patterns []ignorePattern
-	files := sorting.Sorted(maps.Keys(ignores), func(a, b string) int {
+	files := elements.Sorted(maps.Keys(ignores), func(a, b string) int {
 		return slices.Compare(folders(a), folders(b))
 	})
 	for _, file := range files {

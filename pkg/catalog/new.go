@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // New builds a catalog from its objects. Objects with the same name keep their order, which is
@@ -55,7 +55,7 @@ func group(contents []decoded) []*Package {
 		}
 		p.add(content)
 	}
-	sorting.Slice(sorted, func(a, b *Package) int { return cmp.Compare(a.Name, b.Name) })
+	elements.Sort(sorted, func(a, b *Package) int { return cmp.Compare(a.Name, b.Name) })
 	for _, p := range sorted {
 		p.sort()
 	}
@@ -111,9 +111,9 @@ func (p *Package) add(content decoded) {
 
 // sort sorts the package's objects; those with the same name keep their order.
 func (p *Package) sort() {
-	sorting.Slice(p.Channels, func(a, b *Channel) int { return cmp.Compare(a.Name, b.Name) })
-	sorting.Slice(p.Bundles, func(a, b *Bundle) int { return cmp.Compare(a.Name, b.Name) })
-	sorting.Slice(p.Others, func(a, b *Meta) int {
+	elements.Sort(p.Channels, func(a, b *Channel) int { return cmp.Compare(a.Name, b.Name) })
+	elements.Sort(p.Bundles, func(a, b *Bundle) int { return cmp.Compare(a.Name, b.Name) })
+	elements.Sort(p.Others, func(a, b *Meta) int {
 		return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Problem is one thing in a catalog's files that cannot be read.
@@ -59,7 +59,7 @@ func (e *Error) add(m *Meta, format string, args ...any) {
 }
 
 func (e *Error) sort() {
-	sorting.Slice(e.Problems, func(a, b Problem) int {
+	elements.Sort(e.Problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
 }

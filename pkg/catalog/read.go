@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Read reads the file-based catalog in a file system. Like operator-registry's declcfg.LoadFS it
@@ -85,7 +85,7 @@ func list(fsys fs.FS) ([]listed, error) {
 	if err != nil {
 		return nil, err
 	}
-	sorting.Slice(files, func(a, b listed) int { return cmp.Compare(b.size, a.size) })
+	elements.Sort(files, func(a, b listed) int { return cmp.Compare(b.size, a.size) })
 	return files, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -52,10 +53,7 @@ func TestRead(t *testing.T) {
 	fail.Diff(t, wantDeprecations, p.Deprecations[0].Entries)
 	fail.Diff(t, 7, p.Deprecations[0].Meta.Line)
 
-	var versions []string
-	for _, b := range p.Bundles {
-		versions = append(versions, b.Name+" "+b.Version.String())
-	}
+	versions := elements.Map(p.Bundles, func(b *catalog.Bundle) string { return b.Name + " " + b.Version.String() })
 	fail.Diff(t, []string{"crane.v1.1.0 1.1.0", "crane.v1.1.1 1.1.1+0.1749", "crane.v1.2.0-3 1.2.0-3"}, versions)
 	fail.Diff(t, 12, p.Bundle("crane.v1.1.0").Meta.Line)
 	wantImages := []catalog.RelatedImage{
@@ -224,10 +222,7 @@ func TestReadMixedStream(t *testing.T) {
 	text := "{\"schema\": \"a\", \"n\": 1.0}\n---\n# one\n{\"schema\": \"c\"}\n# end\n---\n{schema: d}\n--- # next\nschema: e\n---\n"
 	c, err := catalog.Read(t.Context(), fstest.MapFS{"f": {Data: []byte(text)}}, catalog.Options{})
 	fail.On(t, err)
-	var got []string
-	for _, m := range c.Others {
-		got = append(got, string(m.Raw)+" "+string(rune('0'+m.Line)))
-	}
+	got := elements.Map(c.Others, func(m *catalog.Meta) string { return string(m.Raw) + " " + string(rune('0'+m.Line)) })
 	want := []string{`{"schema": "a", "n": 1.0} 1`, `{"schema": "c"} 4`, `{"schema":"d"} 7`, `{"schema":"e"} 9`}
 	fail.Diff(t, want, got)
 }

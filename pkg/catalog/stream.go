@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"path"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Stream calls each for every object of the file-based catalog in a file system: file by file in
@@ -26,7 +26,7 @@ func Stream(ctx context.Context, fsys fs.FS, each func(*Meta) error) error {
 	if len(files) == 0 {
 		return errNoFiles
 	}
-	sorting.Slice(files, func(a, b listed) int { return cmp.Compare(a.name, b.name) })
+	elements.Sort(files, func(a, b listed) int { return cmp.Compare(a.name, b.name) })
 
 	s := NewStreamer(each)
 	for _, ignores := range []bool{true, false} {

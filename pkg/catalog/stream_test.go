@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -33,10 +34,7 @@ func TestStream(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		var now []place
-		for _, m := range got {
-			now = append(now, place{m.File, m.Line})
-		}
+		now := elements.Map(got, func(m *catalog.Meta) place { return place{m.File, m.Line} })
 		if places != nil && !slices.Equal(now, places) {
 			t.Errorf("got %v, then %v", places, now)
 		}

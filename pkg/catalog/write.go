@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A File is one file of a catalog as Gantry writes it: objects, each followed by a newline. It uses
@@ -56,7 +56,7 @@ func Files(c *Catalog) ([]File, error) {
 	var files []File
 	if len(c.Others) > 0 {
 		others := slices.Clone(c.Others)
-		sorting.Slice(others, func(a, b *Meta) int {
+		elements.Sort(others, func(a, b *Meta) int {
 			return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
 		})
 		files = append(files, File{Path: "catalog.json", Metas: others})

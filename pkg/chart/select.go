@@ -6,7 +6,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Selection says which versions of a chart are wanted. The zero value is the newest one that is no
@@ -56,7 +56,7 @@ func (s Selection) Select(all []string) ([]string, error) {
 			found = append(found, parsed{text, v})
 		}
 	}
-	sorting.Slice(found, func(a, b parsed) int { return b.Compare(a.Version) })
+	elements.Sort(found, func(a, b parsed) int { return b.Compare(a.Version) })
 	var out []string
 	for _, v := range found {
 		if !slices.Contains(out, v.text) && (limit == 0 || len(out) < limit) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -181,9 +182,7 @@ func (d *planDraft) platform(p *plan.Plan) {
 		return
 	}
 	m := &d.draft.Config.Mirror
-	if m.Platform == nil {
-		m.Platform = &imageset.Releases{}
-	}
+	m.Platform = cmp.Or(m.Platform, &imageset.Releases{})
 	out := m.Platform
 	out.Graph = out.Graph || p.GraphData != nil
 	out.KubeVirtContainer = out.KubeVirtContainer || slices.ContainsFunc(p.Images, func(img plan.Image) bool { return img.Kind == plan.BootImage })
@@ -192,9 +191,7 @@ func (d *planDraft) platform(p *plan.Plan) {
 			if why.List != plan.ToolsList {
 				continue
 			}
-			if out.Tools == nil {
-				out.Tools = &imageset.Tools{}
-			}
+			out.Tools = cmp.Or(out.Tools, &imageset.Tools{})
 			if !slices.Contains(out.Tools.BootImages, why.Name) {
 				out.Tools.BootImages = append(out.Tools.BootImages, why.Name)
 			}
@@ -221,9 +218,7 @@ func (d *planDraft) platform(p *plan.Plan) {
 // draftTools adds the tools of a release to those of a configuration.
 func draftTools(out *imageset.Tools, r *plan.Release) *imageset.Tools {
 	for _, t := range r.Tools {
-		if out == nil {
-			out = &imageset.Tools{}
-		}
+		out = cmp.Or(out, &imageset.Tools{})
 		if !slices.Contains(out.Names, t.Name) {
 			out.Names = append(out.Names, t.Name)
 		}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/imageset"
@@ -14,9 +15,7 @@ func (d *planDraft) charts(p *plan.Plan) {
 		return
 	}
 	m := &d.draft.Config.Mirror
-	if m.Helm == nil {
-		m.Helm = &imageset.Helm{}
-	}
+	m.Helm = cmp.Or(m.Helm, &imageset.Helm{})
 	for _, c := range p.Charts {
 		entry := imageset.Chart{Name: c.Name, Version: c.Version}
 		if c.Source == plan.ChartScheme+c.Origin {

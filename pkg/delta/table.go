@@ -11,6 +11,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/delta/packed"
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // encodeTable returns what is between the header and the frames: the table of compressed parts, or a zero if there are none.
@@ -39,10 +40,7 @@ func (h *Header) readUnpacked(ctx context.Context, r *bufio.Reader, z *zstd.Deco
 		return nil, fmt.Errorf("reading the delta after its header: %w", err)
 	}
 	if len(raw) > 0 {
-		var sizes []int64
-		for _, b := range bases {
-			sizes = append(sizes, b.Size)
-		}
+		sizes := elements.Map(bases, func(b Base) int64 { return b.Size })
 		t, err := packed.ParseTable(raw, h.ContentSize, sizes)
 		if errors.Is(err, packed.ErrTable) && !errors.Is(err, recompress.ErrUnsupported) {
 			err = invalid("%v", err)

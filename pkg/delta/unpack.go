@@ -13,6 +13,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/delta/packed"
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // unpacked are the contents with their compressed parts unpacked, as the comparison sees them.
@@ -62,10 +63,7 @@ func (u *unpacked) near(base int, start, end int64) span {
 
 // requires returns what the reader has to reproduce.
 func (u *unpacked) requires() []string {
-	var all []string
-	for _, r := range u.table.Recipes {
-		all = append(all, r.Requires())
-	}
+	all := elements.Map(u.table.Recipes, func(r recompress.DeflateRecipe) string { return r.Requires() })
 	slices.Sort(all)
 	return slices.Compact(all)
 }

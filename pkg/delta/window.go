@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // window is the part of the bases that a piece is compared with: ranges of addresses, joined.
@@ -66,14 +66,14 @@ func elect(target []byte, a *anchors) []int64 {
 			}
 		}
 	})
-	return sorting.Sorted(maps.Keys(votes), func(a, b int64) int {
+	return elements.Sorted(maps.Keys(votes), func(a, b int64) int {
 		return cmp.Or(cmp.Compare(votes[b], votes[a]), cmp.Compare(a, b))
 	})
 }
 
 // merge sorts ranges and joins those that touch.
 func merge(ranges []span) []span {
-	sorting.Slice(ranges, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
+	elements.Sort(ranges, func(a, b span) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
 	out := ranges[:0]
 	for _, r := range ranges {
 		if n := len(out); n > 0 && r.start <= out[n-1].end {

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/gantry-mirror/gantry/pkg/advice/escape"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // The identity of the JSON format. The version changes when a reader of an older version could
@@ -29,8 +29,8 @@ func writeJSON(w *bufio.Writer, d *Drawing) error {
 	out.Graphs = slices.Clone(d.Graphs)
 	for i := range out.Graphs {
 		g := &out.Graphs[i]
-		g.Nodes = sorting.Sorted(slices.Values(g.Nodes), func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
-		g.Edges = sorting.Sorted(slices.Values(g.Edges), func(a, b Edge) int {
+		g.Nodes = elements.Sorted(slices.Values(g.Nodes), func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
+		g.Edges = elements.Sorted(slices.Values(g.Edges), func(a, b Edge) int {
 			return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Label, b.Label))
 		})
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // plain returns a text that is safe to show: without control characters, which could move a cursor
@@ -75,12 +75,8 @@ func (d *Drawing) vocabulary() vocabulary {
 // sorted returns the marks with these names in the order of the legend, without duplicates.
 func (v vocabulary) sorted(names []string) []Mark {
 	names = slices.Clone(names)
-	sorting.Slice(names, func(a, b string) int { return v.markOrder[a] - v.markOrder[b] })
-	var marks []Mark
-	for _, name := range slices.Compact(names) {
-		marks = append(marks, v.marks[name])
-	}
-	return marks
+	elements.Sort(names, func(a, b string) int { return v.markOrder[a] - v.markOrder[b] })
+	return elements.Map(slices.Compact(names), func(name string) Mark { return v.marks[name] })
 }
 
 // has reports whether one of the marks has a look.
@@ -90,11 +86,7 @@ func (v vocabulary) has(names []string, look Look) bool {
 
 // words returns the names of the marks as texts show them.
 func (v vocabulary) words(names []string) []string {
-	var words []string
-	for _, m := range v.sorted(names) {
-		words = append(words, plain(m.Name))
-	}
-	return words
+	return elements.Map(v.sorted(names), func(m Mark) string { return plain(m.Name) })
 }
 
 // heading returns the title of a graph, with its marks.
@@ -135,9 +127,5 @@ func (e Edge) tooltip() []string {
 }
 
 func factLines(facts []Fact) []string {
-	var lines []string
-	for _, f := range facts {
-		lines = append(lines, plain(f.Name)+": "+plain(f.Value))
-	}
-	return lines
+	return elements.Map(facts, func(f Fact) string { return plain(f.Name) + ": " + plain(f.Value) })
 }

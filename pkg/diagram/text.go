@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // writeText writes each graph as a tree from its last version down. Below a node are the nodes that
@@ -110,7 +110,7 @@ func newTree(g *Graph, v vocabulary) *tree {
 	}
 	for _, below := range t.below {
 		// Solid paths come before all others, longer ones before shorter ones.
-		sorting.Slice(below, func(a, b int) int {
+		elements.Sort(below, func(a, b int) int {
 			return cmp.Or(-cmp.Compare(min(by[a], Dash), min(by[b], Dash)), cmp.Compare(height[a], height[b]))
 		})
 		if n := len(below); n > 0 {
@@ -209,7 +209,7 @@ func (t *tree) words(node int) string {
 		}
 		from[k] = append(from[k], plain(t.graph.Nodes[t.index[e.From]].Label))
 	}
-	sorting.Slice(incoming, func(a, b edgeWord) int {
+	elements.Sort(incoming, func(a, b edgeWord) int {
 		return cmp.Or(cmp.Compare(t.v.kindOrder[a.kind], t.v.kindOrder[b.kind]), cmp.Compare(a.label, b.label))
 	})
 	var parts []string

@@ -110,10 +110,7 @@ type sideClient struct {
 
 // Logger returns the log, which discards everything if none was set.
 func (e *Env) Logger() *slog.Logger {
-	if e.Log == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return e.Log
+	return cmp.Or(e.Log, slog.New(slog.DiscardHandler))
 }
 
 // Variable returns the value of an environment variable, "" if it is not set.

@@ -1,6 +1,7 @@
 package env
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"sync"
@@ -11,8 +12,5 @@ var notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // SafeName returns a text as a name for files.
 func SafeName(s string) string {
 	s = strings.TrimLeft(notInName().ReplaceAllString(s, "-"), ".-")
-	if s == "" {
-		return "imageset"
-	}
-	return s
+	return cmp.Or(s, "imageset")
 }

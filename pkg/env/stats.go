@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/remote"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // HostStats are the requests to one registry in the whole run.
@@ -38,7 +38,7 @@ func (e *Env) Hosts() []HostStats {
 			})
 		}
 	}
-	sorting.Slice(list, func(a, b HostStats) int {
+	elements.Sort(list, func(a, b HostStats) int {
 		return cmp.Or(-strings.Compare(a.Side, b.Side), strings.Compare(a.Host, b.Host))
 	})
 	return list

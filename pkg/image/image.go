@@ -11,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 )
 
@@ -144,13 +145,7 @@ func (i *Image) Primary() *Platform {
 // Others returns all platforms but the primary one.
 func (i *Image) Others() []*Platform {
 	primary := i.Primary()
-	var others []*Platform
-	for _, p := range i.Platforms {
-		if p != primary {
-			others = append(others, p)
-		}
-	}
-	return others
+	return elements.Filter(i.Platforms, func(p *Platform) bool { return p != primary })
 }
 
 // join returns an OCI index of the platforms of both images. Its layers cannot be read.

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A View is a directory as the layers leave it. Layers are added from the uppermost down, so that
@@ -93,13 +95,7 @@ func (v *View) Uses(layer int) bool {
 
 // Links returns the visible names whose content is somewhere else, sorted.
 func (v *View) Links() []string {
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(v.visible)) {
-		if v.visible[name].isLink() {
-			names = append(names, name)
-		}
-	}
-	return names
+	return elements.Filter(slices.Sorted(maps.Keys(v.visible)), func(name string) bool { return v.visible[name].isLink() })
 }
 
 // Add adds the next layer down.

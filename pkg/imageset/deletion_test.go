@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
@@ -42,10 +43,7 @@ func TestParseDeletion(t *testing.T) {
 		case want == "" && err != nil, want != "" && !errors.As(err, &e):
 			t.Errorf("%q: %v, want %q", text, err, want)
 		case want != "":
-			var all []string
-			for _, p := range e.Problems {
-				all = append(all, p.String())
-			}
+			all := elements.Map(e.Problems, func(p imageset.Problem) string { return p.String() })
 			if !strings.Contains(strings.Join(all, "\n"), want) {
 				t.Errorf("%q: %q, want %q", text, all, want)
 			}

@@ -41,10 +41,7 @@ func (g grammar) lateIn() grammar {
 }
 
 func (g grammar) limit() int {
-	if g.max == 0 {
-		return maxText
-	}
-	return g.max
+	return cmp.Or(g.max, maxText)
 }
 
 // read returns the string n. It returns "" and reports a problem if n is invalid. Text of a late

@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // list is a field with a list of objects. pos returns the position field of an entry.
@@ -88,10 +90,7 @@ func words[T, E any](name, doc string, get func(*T) *[]E, entry func(Position, s
 			})
 		},
 		write: func(from *T) []byte {
-			var all []string
-			for _, e := range *get(from) {
-				all = append(all, word(e))
-			}
+			all := elements.Map(*get(from), word)
 			return encodeTexts(all)
 		},
 		shape: shape{Description: doc, Type: []string{"array", "null"}, Items: &items},

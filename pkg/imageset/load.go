@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
@@ -123,11 +124,11 @@ func (r *reader) parse(text []byte) (*yaml.Node, error) {
 
 // error returns the problems as an *Error, or nil if there are none.
 func (r *reader) error() error {
-	sortWarnings(r.warnings)
+	elements.Sort(r.warnings, func(a, b warning) int { return a.Pos.compare(b.Pos) })
 	if len(r.problems) == 0 {
 		return nil
 	}
-	sortProblems(r.problems)
+	elements.Sort(r.problems, func(a, b Problem) int { return a.Pos.compare(b.Pos) })
 	return &Error{Problems: r.problems, Warnings: problemsOf(r.warnings)}
 }
 

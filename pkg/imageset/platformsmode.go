@@ -1,5 +1,7 @@
 package imageset
 
+import "cmp"
+
 // The values of platformsMode: how an index with fewer platforms is mirrored.
 const (
 	// PlatformsSparse keeps the index and its digest, and leaves out children of it. It is the default.
@@ -29,9 +31,7 @@ func (m *Mirror) SetPlatformsMode(mode string) (selected bool) {
 			return
 		}
 		selected = true
-		if *own == "" {
-			*own = mode
-		}
+		*own = cmp.Or(*own, mode)
 	}
 	for i := range m.Operators {
 		set(&m.Operators[i].PlatformsMode, m.Operators[i].Platforms)

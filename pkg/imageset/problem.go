@@ -6,13 +6,17 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Position is a position in a configuration file. Line and Column count from 1; 0 means unknown.
 type Position struct {
 	File         string
 	Line, Column int
+}
+
+// compare orders the positions of a file.
+func (p Position) compare(q Position) int {
+	return cmp.Or(cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 }
 
 // String returns "imageset.yaml:12", as compilers write it.
@@ -81,10 +85,3 @@ func (e *Error) Error() string {
 
 // Advice returns advice.Input without a hint: each problem has its own.
 func (e *Error) Advice() (advice.Kind, string) { return advice.Input, "" }
-
-// sortProblems sorts by position. Problems at one position keep their order.
-func sortProblems(problems []Problem) {
-	sorting.Slice(problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
-	})
-}

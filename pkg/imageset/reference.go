@@ -157,12 +157,8 @@ type target struct{ repo, tag string }
 func targetOf(source, repo, tag string) target {
 	t := target{repo: repo, tag: tag}
 	if _, dir, ok := strings.Cut(source, "://"); ok {
-		if t.repo == "" {
-			t.repo = strings.ToLower(path.Base(path.Clean(dir)))
-		}
-		if t.tag == "" {
-			t.tag = "latest"
-		}
+		t.repo = cmp.Or(t.repo, strings.ToLower(path.Base(path.Clean(dir))))
+		t.tag = cmp.Or(t.tag, "latest")
 		return t
 	}
 	ref, err := reference.Parse(source)
@@ -170,9 +166,7 @@ func targetOf(source, repo, tag string) target {
 		return t
 	}
 	t.repo = cmp.Or(t.repo, ref.Path)
-	if t.tag == "" {
-		t.tag = ref.Tag
-	}
+	t.tag = cmp.Or(t.tag, ref.Tag)
 	t.tag = cmp.Or(t.tag, strings.Replace(ref.Digest.String(), ":", "-", 1))
 	return t
 }

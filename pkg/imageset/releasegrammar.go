@@ -8,6 +8,7 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -21,10 +22,7 @@ func products() grammar {
 
 // payloads is the grammar of the architectures of payloads.
 func payloads() grammar {
-	var known []string
-	for _, a := range release.Arches() {
-		known = append(known, string(a))
-	}
+	known := elements.Map(release.Arches(), func(a release.Arch) string { return string(a) })
 	return nameOf("architecture", known, otherArchitectures())
 }
 

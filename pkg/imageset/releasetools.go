@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
 
@@ -62,10 +63,7 @@ func toolsField() field[Releases] {
 }
 
 func toolsObject() object[Tools] {
-	var platforms []string
-	for _, p := range release.ToolPlatforms() {
-		platforms = append(platforms, p.String())
-	}
+	platforms := elements.Map(release.ToolPlatforms(), func(p release.ToolPlatform) string { return p.String() })
 	return object[Tools]{
 		fields: []field[Tools]{
 			names("names", "The names of the tools. The default is oc, openshift-install and oc-mirror.",

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // These checks reject contradictions in mirror.operators[]. A package or its channels have a range,
@@ -28,10 +29,7 @@ func checkOperator(r *reader, path string, o *Operator) {
 // packages that are not listed. For that reason ParseOperator does not call it for the selections
 // in plans either.
 func checkInstalledPackages(r *reader, path string, o *Operator) {
-	var names []string
-	for _, p := range o.Packages {
-		names = append(names, p.Name)
-	}
+	names := elements.Map(o.Packages, func(p Package) string { return p.Name })
 	for i, in := range o.Installed {
 		if len(names) == 0 || in.Package == "" || slices.Contains(names, in.Package) || slices.Contains(names, "") {
 			continue
@@ -88,10 +86,7 @@ func checkPackage(r *reader, path string, p *Package) {
 // checkDefaultChannel reports a default channel that is not among the listed channels. The catalog
 // then does not have that channel.
 func checkDefaultChannel(r *reader, path string, p *Package) {
-	var names []string
-	for _, c := range p.Channels {
-		names = append(names, c.Name)
-	}
+	names := elements.Map(p.Channels, func(c Channel) string { return c.Name })
 	if p.DefaultChannel == "" || len(names) == 0 || slices.Contains(names, "") || slices.Contains(names, p.DefaultChannel) {
 		return
 	}

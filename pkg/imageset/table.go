@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // An object describes a mapping of the format that is decoded into a T.
@@ -45,11 +46,7 @@ func must[T any](f field[T]) field[T] {
 }
 
 func (o object[T]) names() []string {
-	var names []string
-	for _, f := range o.fields {
-		names = append(names, f.name)
-	}
-	return names
+	return elements.Map(o.fields, func(f field[T]) string { return f.name })
 }
 
 // read fills v from the mapping n and stores its position in pos, if pos is not nil.

@@ -1,11 +1,6 @@
 package imageset
 
-import (
-	"cmp"
-	"fmt"
-
-	"github.com/gantry-mirror/gantry/pkg/sorting"
-)
+import "fmt"
 
 // A warning is a problem of a file that is read nevertheless.
 type warning struct {
@@ -43,13 +38,6 @@ func (r *reader) warnAt(pos Position, path string, w warning) {
 		w.Message = path + ": " + w.Message
 	}
 	r.warnings = append(r.warnings, w)
-}
-
-// sortWarnings sorts by position. Warnings at one position keep their order.
-func sortWarnings(all []warning) {
-	sorting.Slice(all, func(a, b warning) int {
-		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
-	})
 }
 
 // willFail is the end of the hint of a warning about text that cannot be used.

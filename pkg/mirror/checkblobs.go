@@ -10,6 +10,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 )
 
@@ -143,9 +144,7 @@ func (r *run) contentProblem(ctx context.Context, img *image) (problem string, b
 	if err != nil || len(lost) == 0 {
 		return "", nil, err
 	}
-	for _, l := range lost {
-		blobs = append(blobs, l.digest)
-	}
+	blobs = elements.Map(lost, func(l lostBlob) digest.Digest { return l.digest })
 	problem = fmt.Sprintf("its blob %s %s", lost[0].digest, lost[0].problem)
 	if more := len(lost) - 1; more == 1 {
 		problem += "; 1 more is missing or damaged"

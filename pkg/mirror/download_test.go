@@ -19,6 +19,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/remote"
@@ -221,10 +222,7 @@ func entries(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	all, err := os.ReadDir(dir)
 	fail.On(t, err)
-	for _, e := range all {
-		names = append(names, e.Name())
-	}
-	return names
+	return elements.Map(all, func(e os.DirEntry) string { return e.Name() })
 }
 
 // edit changes the file of a folder whose name has an ending.

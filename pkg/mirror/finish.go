@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 )
@@ -43,9 +44,7 @@ func (r *run) dependencyDone(img *image, err error) {
 // finish records the result of an image and notifies the catalogs and releases that wait for it.
 func (r *run) finish(img *image, err error) {
 	img.mu.Lock()
-	if img.err == nil {
-		img.err = err
-	}
+	img.err = cmp.Or(img.err, err)
 	err = img.err
 	img.finished = true
 	r.noteFailure(img, err)

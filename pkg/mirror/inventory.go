@@ -6,8 +6,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -62,14 +62,14 @@ func Inventory(p *plan.Plan, report *Report) ([]state.Repository, error) {
 	}
 	for i := range all {
 		all[i].Images = sortedImages(all[i].Images)
-		sorting.Slice(all[i].Blobs, func(a, b state.Blob) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
+		elements.Sort(all[i].Blobs, func(a, b state.Blob) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
 	}
 	return all, nil
 }
 
 // sortedImages returns the images by digest, each once with all its tags.
 func sortedImages(images []state.Image) []state.Image {
-	sorting.Slice(images, func(a, b state.Image) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
+	elements.Sort(images, func(a, b state.Image) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
 	var all []state.Image
 	for _, img := range images {
 		if n := len(all); n > 0 && all[n-1].Digest == img.Digest {

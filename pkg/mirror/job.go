@@ -6,9 +6,9 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/remote"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Job copies a plan and excludes what cannot be copied: catalogs that name missing images are
@@ -152,7 +152,7 @@ func (j *Job) completeReport(report *Report) {
 		}
 	}
 	if j.plan != j.requested {
-		sorting.Slice(report.Failed, func(a, b Failure) int { return strings.Compare(a.Source, b.Source) })
+		elements.Sort(report.Failed, func(a, b Failure) int { return strings.Compare(a.Source, b.Source) })
 	}
 	for i := range report.Withheld {
 		report.Withheld[i].Reason = j.kept[report.Withheld[i].Catalog]

@@ -16,6 +16,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
@@ -53,10 +54,7 @@ func (m *maker) manifest(mediaType string, children, blobs []digest.Digest) dige
 
 // image makes a manifest with blobs of these texts.
 func (m *maker) image(texts ...string) digest.Digest {
-	var blobs []digest.Digest
-	for _, s := range texts {
-		blobs = append(blobs, m.blob(s))
-	}
+	blobs := elements.Map(texts, m.blob)
 	return m.manifest(ocispec.MediaTypeImageManifest, nil, blobs)
 }
 

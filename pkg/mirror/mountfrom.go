@@ -9,8 +9,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A blobReader is a Registry from which content can be read, too, also while a blob is pushed to
@@ -77,12 +77,7 @@ func MissingContent(ctx context.Context, p *plan.Plan, registry Registry, has fu
 			}
 		}
 	}
-	var absent []*blob
-	for _, b := range r.neededBlobs() {
-		if len(b.known()) == 0 && !has(b.descriptor()) {
-			absent = append(absent, b)
-		}
-	}
+	absent := elements.Filter(r.neededBlobs(), func(b *blob) bool { return len(b.known()) == 0 && !has(b.descriptor()) })
 	found := make([]bool, len(absent))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(r.Streams)
@@ -101,7 +96,7 @@ func MissingContent(ctx context.Context, p *plan.Plan, registry Registry, has fu
 			missing = append(missing, b.descriptor())
 		}
 	}
-	sorting.Slice(missing, func(a, b ocispec.Descriptor) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
+	elements.Sort(missing, func(a, b ocispec.Descriptor) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
 	return missing, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/state"
@@ -158,10 +159,7 @@ func TestMissingContent(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	var got []string
-	for _, desc := range lacking {
-		got = append(got, desc.Digest.String())
-	}
+	got := elements.Map(lacking, func(desc ocispec.Descriptor) string { return desc.Digest.String() })
 	fail.Diff(t, want, got)
 	rep, err := Run(t.Context(), second.plan(), carried, registry, opts)
 	if err != nil || len(rep.Failed) != 2 || rep.Copied != 1 {

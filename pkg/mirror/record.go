@@ -7,6 +7,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -64,11 +65,7 @@ func NewRecord(p *plan.Plan, names map[string]reference.Reference, report *Repor
 
 // RecordedCatalogs returns all catalogs of a plan as a record has them if they are published.
 func RecordedCatalogs(p *plan.Plan, names map[string]reference.Reference) []resources.Catalog {
-	var all []resources.Catalog
-	for _, c := range p.Catalogs {
-		all = append(all, recordedCatalog(c, names))
-	}
-	return all
+	return elements.Map(p.Catalogs, func(c plan.Catalog) resources.Catalog { return recordedCatalog(c, names) })
 }
 
 func recordedCatalog(c plan.Catalog, names map[string]reference.Reference) resources.Catalog {

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -61,12 +62,8 @@ func newRun(p *plan.Plan, source images.Reader, destination Destination, opts Op
 	if opts.Streams <= 0 {
 		opts.Streams = defaultStreams
 	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
-	if opts.Meter == nil {
-		opts.Meter = &Meter{}
-	}
+	opts.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
+	opts.Meter = cmp.Or(opts.Meter, &Meter{})
 	if opts.Fatal == nil {
 		opts.Fatal = func(error) bool { return false }
 	}

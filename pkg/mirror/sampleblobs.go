@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync/atomic"
@@ -109,10 +110,7 @@ func (r *run) checkEvery(ctx context.Context, step, turn int) (lost bool, err er
 			return nil
 		})
 	})
-	err = g.Wait()
-	if err == nil {
-		err = context.Cause(ctx)
-	}
+	err = cmp.Or(g.Wait(), context.Cause(ctx))
 	r.checked.Checked = int(checked.Load())
 	return found.Load(), err
 }

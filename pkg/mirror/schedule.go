@@ -1,6 +1,9 @@
 package mirror
 
-import "github.com/gantry-mirror/gantry/pkg/plan"
+import (
+	"github.com/gantry-mirror/gantry/pkg/elements"
+	"github.com/gantry-mirror/gantry/pkg/plan"
+)
 
 // schedule counts what each image waits for, and starts those that wait for nothing.
 func (r *run) schedule() {
@@ -19,12 +22,7 @@ func (r *run) schedule() {
 		}
 	}
 	r.linkAttachments()
-	var start []*image
-	for _, img := range r.images {
-		if img.present || img.waiting == 0 {
-			start = append(start, img)
-		}
-	}
+	start := elements.Filter(r.images, func(img *image) bool { return img.present || img.waiting == 0 })
 	for _, img := range start {
 		if img.present {
 			r.finish(img, nil)

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,10 +50,7 @@ func (r *run) mayLeaveHashing(needed []*blob) {
 			sum += b.desc.Size
 		}
 	}
-	least := r.proofWorth
-	if least == 0 {
-		least = proofWorth
-	}
+	least := cmp.Or(r.proofWorth, proofWorth)
 	r.proof.worth = sum >= least
 }
 

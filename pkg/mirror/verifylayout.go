@@ -14,10 +14,10 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A DamagedFile is a manifest or blob of a layout that is damaged or missing.
@@ -222,7 +222,7 @@ func (v *layoutCheck) checkAll(ctx context.Context, streams int, tell func(total
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	sorting.Slice(v.report.Damage, func(a, b DamagedFile) int { return strings.Compare(a.File, b.File) })
+	elements.Sort(v.report.Damage, func(a, b DamagedFile) int { return strings.Compare(a.File, b.File) })
 	for name := range broken {
 		v.report.Broken = append(v.report.Broken, name)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // work is a plan, split into what is to be done at one destination.
@@ -181,7 +181,7 @@ func (w *work) neededBlobs() []*blob {
 			needed = append(needed, b)
 		}
 	}
-	sorting.Slice(needed, func(a, b *blob) int {
+	elements.Sort(needed, func(a, b *blob) int {
 		return cmp.Or(cmp.Compare(b.desc.Size, a.desc.Size), strings.Compare(string(a.desc.Digest), string(b.desc.Digest)))
 	})
 	return needed

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Treemap shows sizes as areas. Write shows the largest tiles, and the others as one.
@@ -45,7 +45,7 @@ type placedTile struct {
 // place returns the tiles with their places, the largest first.
 func (m *Treemap) place(text func(int64) string) []placedTile {
 	tiles := slices.DeleteFunc(slices.Clone(m.Tiles), func(t Tile) bool { return t.Value <= 0 })
-	sorting.Slice(tiles, func(a, b Tile) int { return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name)) })
+	elements.Sort(tiles, func(a, b Tile) int { return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name)) })
 	if len(tiles) > maxTiles {
 		rest := Tile{Name: fmt.Sprintf("%d more", len(tiles)-maxTiles+1), Group: -1}
 		for _, t := range tiles[maxTiles-1:] {

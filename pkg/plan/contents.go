@@ -9,8 +9,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Contents finds the manifests and blobs of a plan by digest. It uses the lists of the plan if they
@@ -90,7 +90,7 @@ func inOrder[T any](list []T, compare func(a, b T) int) []T {
 	if slices.IsSortedFunc(list, compare) {
 		return list
 	}
-	return sorting.Sorted(slices.Values(list), compare)
+	return elements.Sorted(slices.Values(list), compare)
 }
 
 func compareManifests(a, b Manifest) int { return strings.Compare(string(a.Digest), string(b.Digest)) }

@@ -5,16 +5,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 func TestCompare(t *testing.T) {
 	sum := func(what string) digest.Digest { return digest.FromString(what) }
 	manifests := func(names ...string) []Manifest {
-		var all []Manifest
-		for _, name := range names {
-			all = append(all, Manifest{Digest: sum(name), Size: 10})
-		}
-		return all
+		return elements.Map(names, func(name string) Manifest { return Manifest{Digest: sum(name), Size: 10} })
 	}
 	before := &Plan{
 		Images: []Image{

@@ -106,8 +106,5 @@ func changeOf[T any](old, now *T) Change {
 
 // orEmpty returns an empty value for nil.
 func orEmpty[T any](v *T) *T {
-	if v == nil {
-		return new(T)
-	}
-	return v
+	return cmp.Or(v, new(T))
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // imageEnding ends the tag of an image whose source has only a digest.
@@ -61,6 +61,6 @@ func (p *Plan) WithDigestTags() *Plan {
 			c.Tag = DigestTag(c.Digest)
 		}
 	}
-	sorting.Slice(q.Images, CompareImages)
+	elements.Sort(q.Images, CompareImages)
 	return &q
 }

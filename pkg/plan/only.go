@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // OnlyImages returns the plan of some images of p, which may have fewer tags than in p. It has no
@@ -20,6 +20,6 @@ func (p *Plan) OnlyImages(images []Image) (*Plan, error) {
 			img.Kind, img.Catalog = AdditionalImage, ""
 		}
 	}
-	sorting.Slice(q.Images, CompareImages)
+	elements.Sort(q.Images, CompareImages)
 	return &q, q.gather(p.Manifests, p.Blobs)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // An Outline is the part of a plan that is compared, each list sorted: catalogs with their packages,
@@ -111,25 +111,25 @@ func outlineCatalog(c *Catalog, bundles map[[2]string]digest.Digest) outlinedCat
 			for _, b := range ch.Bundles {
 				channel.bundles = append(channel.bundles, outlinedBundle{b.Name, bundles[[2]string{out.name, b.Name}]})
 			}
-			sorting.Slice(channel.bundles, func(x, y outlinedBundle) int { return strings.Compare(x.name, y.name) })
+			elements.Sort(channel.bundles, func(x, y outlinedBundle) int { return strings.Compare(x.name, y.name) })
 			pkg.channels = append(pkg.channels, channel)
 		}
-		sorting.Slice(pkg.channels, func(x, y outlinedChannel) int { return strings.Compare(x.name, y.name) })
+		elements.Sort(pkg.channels, func(x, y outlinedChannel) int { return strings.Compare(x.name, y.name) })
 		out.packages = append(out.packages, pkg)
 	}
-	sorting.Slice(out.packages, func(x, y outlinedPackage) int { return strings.Compare(x.name, y.name) })
+	elements.Sort(out.packages, func(x, y outlinedPackage) int { return strings.Compare(x.name, y.name) })
 	return out
 }
 
 // sort sorts the lists, and removes entries that are there twice.
 func (o *Outline) sort() {
 	for _, list := range []*[]outlinedImage{&o.releases, &o.charts, &o.files, &o.images} {
-		sorting.Slice(*list, func(x, y outlinedImage) int { return strings.Compare(x.name, y.name) })
+		elements.Sort(*list, func(x, y outlinedImage) int { return strings.Compare(x.name, y.name) })
 		*list = slices.CompactFunc(*list, func(x, y outlinedImage) bool { return x.name == y.name })
 	}
-	sorting.Slice(o.catalogs, func(x, y outlinedCatalog) int { return strings.Compare(x.name, y.name) })
+	elements.Sort(o.catalogs, func(x, y outlinedCatalog) int { return strings.Compare(x.name, y.name) })
 	o.catalogs = slices.CompactFunc(o.catalogs, func(x, y outlinedCatalog) bool { return x.name == y.name })
-	sorting.Slice(o.content, func(x, y outlinedContent) int {
+	elements.Sort(o.content, func(x, y outlinedContent) int {
 		return cmp.Or(bytes.Compare(x.key[:], y.key[:]), cmp.Compare(x.size, y.size))
 	})
 	o.content = slices.CompactFunc(o.content, func(x, y outlinedContent) bool { return x.key == y.key })
@@ -152,7 +152,7 @@ func (o *Outline) Versions() (all []MirroredVersion) {
 	for _, r := range o.releases {
 		all = append(all, MirroredVersion{Name: r.name})
 	}
-	sorting.Slice(all, func(x, y MirroredVersion) int {
+	elements.Sort(all, func(x, y MirroredVersion) int {
 		return cmp.Or(strings.Compare(x.Package, y.Package), strings.Compare(x.Name, y.Name))
 	})
 	return slices.Compact(all)

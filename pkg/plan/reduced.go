@@ -7,7 +7,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Excluded is a package that was removed from a catalog because images that its bundles name are
@@ -65,7 +65,7 @@ func (p *Plan) signed(catalog string) bool {
 // union merges two lists that are sorted by digest. Of two equal entries it keeps the one of a.
 func union[T any](a, b []T, by func(T) digest.Digest) []T {
 	all := slices.Concat(a, b)
-	sorting.Slice(all, func(x, y T) int { return strings.Compare(string(by(x)), string(by(y))) })
+	elements.Sort(all, func(x, y T) int { return strings.Compare(string(by(x)), string(by(y))) })
 	return slices.CompactFunc(all, func(x, y T) bool { return by(x) == by(y) })
 }
 

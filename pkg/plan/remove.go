@@ -3,8 +3,8 @@ package plan
 import (
 	"slices"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Removal says what is removed from a plan.
@@ -51,7 +51,7 @@ func (p *Plan) Remove(r Removal) (*Plan, error) {
 		}
 		images = append(images, img)
 	}
-	sorting.Slice(images, CompareImages)
+	elements.Sort(images, CompareImages)
 	q := p.having(images)
 	for i, c := range q.Catalogs {
 		if n := rebuilt[c.Name()]; n != nil {

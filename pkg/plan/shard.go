@@ -9,7 +9,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // MaxShards is the maximum number of shards of a plan.
@@ -110,7 +110,7 @@ func (p *Plan) Shards(n int) ([]int, error) {
 			}
 		}
 	}
-	sorting.Slice(units, func(a, b shardUnit) int { return cmp.Compare(b.size, a.size) })
+	elements.Sort(units, func(a, b shardUnit) int { return cmp.Compare(b.size, a.size) })
 	limit := total/int64(n) + total/int64(n)/slack
 	holders := make([][]int, len(contents.blobs)) // shards, by blob
 	loads, counts, shared := make([]int64, n), make([]int, n), make([]int64, n)

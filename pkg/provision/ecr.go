@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -88,9 +89,7 @@ func (r *Registry) ecrCreator() (func(ctx context.Context, name string) (bool, e
 	if err != nil || u.Host == "" {
 		return nil, advice.New(advice.Input, "write https://HOST", "AWS_ENDPOINT_URL_ECR or AWS_ENDPOINT_URL is not the URL of an endpoint")
 	}
-	if u.Path == "" {
-		u.Path = "/"
-	}
+	u.Path = cmp.Or(u.Path, "/")
 	return func(ctx context.Context, name string) (bool, error) {
 		op := "creating the repository " + name
 		body, err := json.Marshal(ecrRequest{r.ecr.account, name, "MUTABLE"})

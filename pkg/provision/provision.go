@@ -11,6 +11,7 @@
 package provision
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -93,9 +94,7 @@ func KindOf(host string) Kind {
 
 // New returns the registry. It is asked for its kind only if neither Options nor the host's name say it.
 func New(ctx context.Context, o Options) (*Registry, error) {
-	if o.Base == "" {
-		o.Base = "https://" + o.Host
-	}
+	o.Base = cmp.Or(o.Base, "https://"+o.Host)
 	r := &Registry{Kind: o.Kind, o: o}
 	found, isECR := parseECR(o.Host, o.Getenv)
 	switch {

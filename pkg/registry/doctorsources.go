@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/chart"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -70,10 +71,7 @@ func (d *examination) examineConfiguration(ctx context.Context, m imageset.Mirro
 // registriesOf returns one reference of each registry that a configuration names, and of each list of registries that
 // registries.conf has for it.
 func registriesOf(m imageset.Mirror, conf *registries.Config) (all []reference.Reference) {
-	var names []string
-	for _, c := range m.Operators {
-		names = append(names, c.Catalog)
-	}
+	names := elements.Map(m.Operators, func(c imageset.Operator) string { return c.Catalog })
 	for _, i := range m.AdditionalImages {
 		names = append(names, i.Name)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Repository is the content of one repository in the storage of a registry of Start.
@@ -62,7 +62,7 @@ func (s *Server) Repositories(prefix string) ([]Repository, error) {
 		slices.Sort(r.Blobs)
 		all = append(all, *r)
 	}
-	sorting.Slice(all, func(a, b Repository) int { return strings.Compare(a.Name, b.Name) })
+	elements.Sort(all, func(a, b Repository) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
@@ -98,10 +98,7 @@ func (r *Repository) add(storage fs.FS, name string, inside []string, e fs.DirEn
 // digest. It also pulls each tag with everything it needs. The error joins what is missing or
 // wrong.
 func (c *Client) CheckRepository(ctx context.Context, r Repository) error {
-	var problems []error
-	for _, d := range r.Blobs {
-		problems = append(problems, c.checkBlob(ctx, r.Name, d))
-	}
+	problems := elements.Map(r.Blobs, func(d digest.Digest) error { return c.checkBlob(ctx, r.Name, d) })
 	for _, d := range r.Manifests {
 		if _, _, err := c.manifest(ctx, r.Name, d.String()); err != nil {
 			problems = append(problems, fmt.Errorf("checking %s/%s@%s: %w", c.host, r.Name, d, err))

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -19,9 +20,6 @@ func TestRulesCount(t *testing.T) {
 		fail.On(t, err)
 		_ = resp.Body.Close()
 	}
-	var got []int
-	for _, r := range s.Log() {
-		got = append(got, r.Status)
-	}
+	got := elements.Map(s.Log(), func(r Request) int { return r.Status })
 	fail.Diff(t, []int{501, 200, 503, 200}, got)
 }

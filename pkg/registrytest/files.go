@@ -2,6 +2,8 @@ package registrytest
 
 import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A File is an entry of a layer. If the name ends in a slash, it is a folder.
@@ -14,9 +16,6 @@ type File struct {
 // FilesImage returns a Docker image for a platform. Each layer contains only these files, in this
 // order; the lowest layer comes first.
 func FilesImage(p v1.Platform, config v1.Config, layers ...[]File) (v1.Image, error) {
-	var made []*layer
-	for _, files := range layers {
-		made = append(made, layerOf(files))
-	}
+	made := elements.Map(layers, layerOf)
 	return assemble(p, false, config, made...)
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // platforms are the platforms of every index that this package makes.
@@ -52,10 +54,7 @@ type RandomLayer struct {
 
 // LayeredImage returns an image for a platform with random layers.
 func LayeredImage(p v1.Platform, oci bool, config v1.Config, layers ...RandomLayer) (v1.Image, error) {
-	var made []*layer
-	for _, of := range layers {
-		made = append(made, randomLayer(of.Seed, of.Size))
-	}
+	made := elements.Map(layers, func(of RandomLayer) *layer { return randomLayer(of.Seed, of.Size) })
 	return assemble(p, oci, config, made...)
 }
 

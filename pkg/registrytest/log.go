@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/opencontainers/go-digest"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Request is one request that reached a registry's front, and how it ended.
@@ -97,9 +99,7 @@ func (s *Server) Log() []Request {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
 	list := make([]Request, 0, len(s.log.requests))
-	for _, r := range s.log.requests {
-		list = append(list, *r)
-	}
+	list = append(list, elements.Map(s.log.requests, func(r *Request) Request { return *r })...)
 	return list
 }
 

@@ -186,12 +186,8 @@ func New(o Options) (*Client, error) {
 		return nil, errors.New("limits and times must not be negative")
 	}
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, time.Minute)
-	if o.SilentTimeout == 0 {
-		o.SilentTimeout = 3 * o.IdleTimeout
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.SilentTimeout = cmp.Or(o.SilentTimeout, 3*o.IdleTimeout)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.UserAgent = cmp.Or(o.UserAgent, "gantry")
 	if o.Clock == nil {
 		o.Clock = systemClock{}

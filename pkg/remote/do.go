@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -59,9 +60,7 @@ func (h *host) send(ctx context.Context, r *request) (*http.Response, error) {
 	if err := h.probe(ctx); err != nil {
 		return nil, err
 	}
-	if r.url == "" {
-		r.url = h.base() + r.path
-	}
+	r.url = cmp.Or(r.url, h.base()+r.path)
 	first, last := true, 0 // the number of the last token at the first refusal
 	for {
 		// Before the token is fetched, which must not expire meanwhile.

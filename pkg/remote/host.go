@@ -84,8 +84,7 @@ func drain(body io.ReadCloser) {
 
 // issuer returns the issuer of the certificate that was not accepted.
 func issuer(err error) string {
-	var unknown x509.UnknownAuthorityError
-	if errors.As(err, &unknown) && unknown.Cert != nil {
+	if unknown, ok := errors.AsType[x509.UnknownAuthorityError](err); ok && unknown.Cert != nil {
 		return unknown.Cert.Issuer.String()
 	}
 	if v, ok := errors.AsType[*tls.CertificateVerificationError](err); ok && len(v.UnverifiedCertificates) > 0 {

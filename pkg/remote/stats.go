@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Stats are the numbers of what a Client did.
@@ -137,6 +137,6 @@ func (c *Client) Stats() Stats {
 		s.BytesWritten += one.BytesWritten
 		s.Hosts = append(s.Hosts, *one)
 	}
-	sorting.Slice(s.Hosts, func(a, b HostStats) int { return cmp.Compare(a.Name, b.Name) })
+	elements.Sort(s.Hosts, func(a, b HostStats) int { return cmp.Compare(a.Name, b.Name) })
 	return s
 }

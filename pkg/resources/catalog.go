@@ -10,7 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // marketplace is where OLM on OpenShift looks for catalogs of all namespaces.
@@ -21,7 +21,7 @@ const defaultConfigsDir = "/configs"
 
 // catalogManifests returns a CatalogSource and a ClusterCatalog for each catalog.
 func catalogManifests(catalogs []Catalog) (files []File, notes []string, err error) {
-	catalogs = sorting.Sorted(slices.Values(catalogs), func(a, b Catalog) int { return strings.Compare(a.identity(), b.identity()) })
+	catalogs = elements.Sorted(slices.Values(catalogs), func(a, b Catalog) int { return strings.Compare(a.identity(), b.identity()) })
 	if catalogs, err = withNames(catalogs); err != nil {
 		return nil, nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A CatalogName is the name that a catalog got once, and keeps: Subscriptions refer to a CatalogSource
@@ -41,7 +41,7 @@ func NameCatalogs(catalogs []Catalog, saved []CatalogName) (named []Catalog, nam
 	for i := range named {
 		order[i] = i
 	}
-	sorting.Slice(order, func(a, b int) int { return strings.Compare(named[a].identity(), named[b].identity()) })
+	elements.Sort(order, func(a, b int) int { return strings.Compare(named[a].identity(), named[b].identity()) })
 	places := make([]string, len(named))
 	// First those with names, so that no other catalog gets one of these.
 	for _, i := range order {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -55,10 +56,7 @@ func TestNamesStay(t *testing.T) {
 		var saved []CatalogName
 		given := map[string]string{} // source -> name
 		for range 6 {
-			var run []Catalog
-			for _, i := range random.Perm(len(all))[:random.IntN(len(all))] {
-				run = append(run, all[i])
-			}
+			run := elements.Map(random.Perm(len(all))[:random.IntN(len(all))], func(i int) Catalog { return all[i] })
 			if random.IntN(4) == 0 { // an older version wrote the record
 				for i := range run {
 					if n, err := run[i].HashedName(); err == nil && savedName(saved, &run[i], n.Place) < 0 {

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // The values of Options.ImagePolicies.
@@ -136,7 +136,7 @@ func BuildImagePolicies(all []ImagePolicy, opts Options) ([]File, error) {
 			n++
 		}
 	}
-	sorting.Slice(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	elements.Sort(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return files, nil
 }
 

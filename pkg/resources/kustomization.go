@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // KustomizationFile is the name of the file for `oc apply -k DIR`. It is one of the three that kustomize
@@ -82,7 +82,7 @@ func Kustomize(manifests []File, own map[string][]File, without map[string]strin
 			}
 			continue
 		}
-		sorting.Slice(all, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+		elements.Sort(all, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 		files = append(files, c.files(all)...)
 		if reason := c.refused(t); reason != "" {
 			k.LeftOut = append(k.LeftOut, LeftOut{c.name, reason, c.optional != "" && !t.Kubernetes && !c.endsBefore(t), own[c.name] != nil})

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A node models how a node of a cluster pulls images: the manifests are merged into one table, as
@@ -92,9 +94,7 @@ func (n node) pull(name, id string, stock map[string]string) (string, bool) {
 			mirrors = r.digest
 		}
 		locations = nil
-		for _, m := range mirrors {
-			locations = append(locations, m+name[len(prefix):])
-		}
+		locations = append(locations, elements.Map(mirrors, func(m string) string { return m + name[len(prefix):] })...)
 		locations = append(locations, name)
 	}
 	for _, l := range locations {

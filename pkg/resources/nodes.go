@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // What the machine-config operator does to nodes when manifests are applied. It never reboots them for
@@ -125,7 +125,7 @@ func nodeConfig(files []File) (sources map[string]*nodeSource, policies []string
 		}
 		all = append(all, more...)
 	}
-	sorting.Slice(all, func(a, b object) int { return compareNames(a.name, b.name) }) // digests before tags
+	elements.Sort(all, func(a, b object) int { return compareNames(a.name, b.name) }) // digests before tags
 	seen := map[ObjectName]bool{}
 	for _, o := range all {
 		if seen[o.name] {

@@ -12,8 +12,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // An ObjectName names an object of a cluster.
@@ -73,7 +73,7 @@ func (c *Changes) AddDropped(before, after []File) {
 			c.Removed = append(c.Removed, n)
 		}
 	}
-	sorting.Slice(c.Removed, compareNames)
+	elements.Sort(c.Removed, compareNames)
 }
 
 // Compare returns how the objects in the files after differ from those before. A file may contain
@@ -121,9 +121,9 @@ func Compare(before, after []File) (*Changes, error) {
 			c.Removed = append(c.Removed, name)
 		}
 	}
-	sorting.Slice(c.Settings, func(a, b Setting) int { return compareNames(a.ObjectName, b.ObjectName) })
+	elements.Sort(c.Settings, func(a, b Setting) int { return compareNames(a.ObjectName, b.ObjectName) })
 	for _, list := range [][]ObjectName{c.Added, c.Changed, c.Removed} {
-		sorting.Slice(list, compareNames)
+		elements.Sort(list, compareNames)
 	}
 	c.findRenamed(was, now)
 	return c, nil
@@ -148,7 +148,7 @@ func (c *Changes) findRenamed(was, now map[ObjectName]object) {
 			c.Renamed = append(c.Renamed, RenamedObject{from[0], to[0]})
 		}
 	}
-	sorting.Slice(c.Renamed, func(a, b RenamedObject) int { return compareNames(a.From, b.From) })
+	elements.Sort(c.Renamed, func(a, b RenamedObject) int { return compareNames(a.From, b.From) })
 }
 
 // ObjectNames returns the objects in files. Files that are not manifests are ignored.
@@ -162,7 +162,7 @@ func ObjectNames(files []File) (names []ObjectName) {
 			names = append(names, o.name)
 		}
 	}
-	sorting.Slice(names, compareNames)
+	elements.Sort(names, compareNames)
 	return slices.Compact(names)
 }
 

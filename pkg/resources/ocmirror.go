@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // The names of files in the layout of oc mirror.
@@ -71,7 +71,7 @@ func OCMirrorFiles(files []File) ([]File, error) {
 	}
 	more, err := joinSignatures(signatures)
 	out = append(out, more...)
-	sorting.Slice(out, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	elements.Sort(out, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return out, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -53,12 +54,7 @@ func TestOCMirrorFiles(t *testing.T) {
 			}
 			others = append(others, o)
 		}
-		var before []ObjectName
-		for _, o := range ObjectNames(files) {
-			if o.Kind != "ConfigMap" {
-				before = append(before, o)
-			}
-		}
+		before := elements.Filter(ObjectNames(files), func(o ObjectName) bool { return o.Kind != "ConfigMap" })
 		if diff := cmp.Diff(before, others); diff != "" || maps != wantMaps {
 			t.Errorf("%d signatures are in %d ConfigMaps; other objects: %s", n, maps, diff)
 		}

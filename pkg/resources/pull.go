@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // locationPattern is the CRDs' pattern for the sources and mirrors of mirror sets, without wildcard
@@ -93,7 +93,7 @@ func isName(name string, ref reference.Reference) bool {
 // mergePulls sorts pulls, which have one mirror repository and one kind each and may share these
 // slices, and merges those with the same name and identifier.
 func mergePulls(pulls []pull) []pull {
-	sorting.Slice(pulls, comparePulls)
+	elements.Sort(pulls, comparePulls)
 	merged := pulls[:0] // never overtakes the loop
 	for _, p := range pulls {
 		n := len(merged)

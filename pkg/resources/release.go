@@ -10,9 +10,9 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 const (
@@ -105,7 +105,7 @@ func GraphName(channel string, arch release.Arch) string {
 
 // sortSigned sorts by digest and removes duplicates.
 func sortSigned(all []Signed) ([]Signed, error) {
-	sorted := sorting.Sorted(slices.Values(all), func(a, b Signed) int { return strings.Compare(a.Digest.String(), b.Digest.String()) })
+	sorted := elements.Sorted(slices.Values(all), func(a, b Signed) int { return strings.Compare(a.Digest.String(), b.Digest.String()) })
 	var unique []Signed
 	for _, s := range sorted {
 		if err := s.Digest.Validate(); err != nil || s.Digest.Algorithm() != digest.SHA256 {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Requested is what manifests make a cluster request from a mirror. ReadRequested makes it.
@@ -90,7 +90,7 @@ func ReadRequested(files []File) *Requested {
 			r.Unreadable = append(r.Unreadable, UnreadableFile{f.Name, err})
 		}
 	}
-	sorting.Slice(r.entries, func(a, b entry) int { return strings.Compare(a.source, b.source) })
+	elements.Sort(r.entries, func(a, b entry) int { return strings.Compare(a.source, b.source) })
 	return r
 }
 

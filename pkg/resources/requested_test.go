@@ -6,6 +6,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -55,12 +56,7 @@ func TestReadRequested(t *testing.T) {
 		{"idms-", "quay.io/acme/a@" + digest.FromString("one").String(), "lead to"},
 		{"itms-", "docker.io/library/b:v1", "no mirror set has"},
 	} {
-		var rest []File
-		for _, f := range files {
-			if !strings.HasPrefix(f.Name, tc.without) {
-				rest = append(rest, f)
-			}
-		}
+		rest := elements.Filter(files, func(f File) bool { return !strings.HasPrefix(f.Name, tc.without) })
 		lost, err := ReadRequested(rest).Unredirected(images)
 		if err != nil || len(lost) != 1 || lost[0].Name != tc.lost {
 			t.Errorf("without %s: %v %v", tc.without, lost, err)

@@ -30,8 +30,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // An Image is one image of the mirror.
@@ -140,7 +140,7 @@ func Build(images []Image, catalogs []Catalog, opts Options) (files []File, note
 		return nil, nil, err
 	}
 	files = append(files, more...)
-	sorting.Slice(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	elements.Sort(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	notes = append(notes, moreNotes...)
 	slices.Sort(notes)
 	return files, slices.Compact(notes), nil

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -202,10 +203,7 @@ func TestScopes(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var images []Image
-			for _, s := range tc.images {
-				images = append(images, img(t, strings.ReplaceAll(s, "R", "mirror.local")))
-			}
+			images := elements.Map(tc.images, func(s string) Image { return img(t, strings.ReplaceAll(s, "R", "mirror.local")) })
 			for i := range tc.want {
 				tc.want[i] = strings.ReplaceAll(tc.want[i], "R", "mirror.local")
 			}

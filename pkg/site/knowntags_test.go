@@ -11,6 +11,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -133,9 +134,7 @@ func TestKnownTagsAfterLoss(t *testing.T) {
 	p := newPinned(t)
 	p.again()
 	names := func(all ...digest.Digest) (names []string) {
-		for _, d := range all {
-			names = append(names, d.String())
-		}
+		names = append(names, elements.Map(all, func(d digest.Digest) string { return d.String() })...)
 		return names
 	}
 	for name, lost := range map[string]struct {

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -32,10 +33,7 @@ func (t *RegistryDestination) During(ctx context.Context, path string, push bool
 		cancel(err)
 	}
 	g.Wait()
-	if refused != nil {
-		return refused
-	}
-	return err
+	return cmp.Or(refused, err)
 }
 
 // IsReached waits until the registry was reached. It returns false if this run does not connect to it.

@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // An edge is a row of table channel_entry: a bundle in a channel, and optionally one bundle that it
@@ -100,7 +100,7 @@ func entries(head string, edges []edge) []catalog.Entry {
 			all[i].Skips = append(all[i].Skips, target)
 		}
 	}
-	sorting.Slice(all, func(a, b catalog.Entry) int { return cmp.Compare(a.Name, b.Name) })
+	elements.Sort(all, func(a, b catalog.Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 

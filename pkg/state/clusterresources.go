@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 )
@@ -34,9 +35,7 @@ type resourcePlace struct {
 
 // files returns the paths of the files in the workspace.
 func (p *resourcePlace) files() (names []string) {
-	for _, name := range p.listed {
-		names = append(names, p.dir+"/"+name)
-	}
+	names = elements.Map(p.listed, func(name string) string { return p.dir + "/" + name })
 	for _, name := range p.old {
 		names = append(names, p.oldDir+"/"+name)
 	}

@@ -7,11 +7,11 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
 	"github.com/gantry-mirror/gantry/pkg/resources"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Record lists what a mirror contains of one image set, as far as clusters use it. The
@@ -123,7 +123,7 @@ func bySource(images []resources.Image) func(reference.Reference) bool {
 	for i := range order {
 		order[i] = int32(i)
 	}
-	sorting.Slice(order, func(a, b int32) int { return compareReferences(images[a].Source, images[b].Source) })
+	elements.Sort(order, func(a, b int32) int { return compareReferences(images[a].Source, images[b].Source) })
 	return func(source reference.Reference) bool {
 		_, found := slices.BinarySearchFunc(order, source, func(i int32, source reference.Reference) int {
 			return compareReferences(images[i].Source, source)
@@ -225,7 +225,7 @@ func (r *Record) Platform() resources.Platform {
 	for d, all := range bodies {
 		p.Signatures = append(p.Signatures, resources.Signed{Digest: d, Signatures: all})
 	}
-	sorting.Slice(p.Signatures, func(a, b resources.Signed) int { return cmp.Compare(a.Digest, b.Digest) })
+	elements.Sort(p.Signatures, func(a, b resources.Signed) int { return cmp.Compare(a.Digest, b.Digest) })
 	if r.GraphData != nil {
 		p.GraphData = *r.GraphData
 	}

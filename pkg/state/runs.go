@@ -9,7 +9,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // runsFile lists the last run of each destination and image set.
@@ -79,7 +79,7 @@ func (w *Workspace) SaveRun(r Run) error {
 		return same
 	})
 	all = append(all, r)
-	sorting.Slice(all, func(a, b Run) int {
+	elements.Sort(all, func(a, b Run) int {
 		return strings.Compare(a.Destination+"\x00"+a.Name, b.Destination+"\x00"+b.Name)
 	})
 	return w.saveJSON(runsFile, all)

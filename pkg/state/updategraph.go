@@ -7,9 +7,9 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Channel is an update channel of one architecture.
@@ -28,7 +28,7 @@ func (r *Record) Channels() []Channel {
 			}
 		}
 	}
-	sorting.Slice(all, func(a, b Channel) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Arch, b.Arch)) })
+	elements.Sort(all, func(a, b Channel) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Arch, b.Arch)) })
 	return all
 }
 

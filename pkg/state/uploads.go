@@ -11,7 +11,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Uploads lists the upload sessions that a run has open at a mirror, so that the next run can cancel
@@ -65,7 +65,7 @@ func (w *Workspace) Uploads(mirror string) (*Uploads, error) {
 func (u *Uploads) Pending() []Upload {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return sorting.Sorted(maps.Values(u.open), func(a, b Upload) int { return strings.Compare(a.Location, b.Location) })
+	return elements.Sorted(maps.Values(u.open), func(a, b Upload) int { return strings.Compare(a.Location, b.Location) })
 }
 
 // Earlier returns the sessions of earlier runs that did not finish, open or not. Their blobs may be in the mirror: a run can be

@@ -8,6 +8,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -44,10 +45,7 @@ func TestUploads(t *testing.T) {
 	defer u.out.Close() // the process is killed here
 	u = open()
 	fail.Diff(t, []Upload{{"host:5000/a", blob, "https://host:5000/v2/a/blobs/uploads/2"}}, u.Pending())
-	var earlier []string
-	for _, e := range u.Earlier() {
-		earlier = append(earlier, filepath.Base(e.Location))
-	}
+	earlier := elements.Map(u.Earlier(), func(e Upload) string { return filepath.Base(e.Location) })
 	fail.Diff(t, []string{"2", "1?_state=x", "3"}, earlier)
 	if n, repositories := u.Lost(); n != 3 || !slices.Equal(repositories, []string{"host:5000/b", "host:5000/c"}) {
 		t.Errorf("%d responses are missing, of %v", n, repositories)

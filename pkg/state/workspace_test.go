@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/file/lockfile"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -78,9 +79,7 @@ func TestSaveResources(t *testing.T) {
 	names := func(dir string) (got []string) {
 		entries, err := os.ReadDir(dir)
 		fail.On(t, err)
-		for _, e := range entries {
-			got = append(got, e.Name())
-		}
+		got = append(got, elements.Map(entries, func(e os.DirEntry) string { return e.Name() })...)
 		return got
 	}
 	first, removed := save("one", resources.File{Name: "a.yaml", Text: []byte("1")}, resources.File{Name: "b.yaml", Text: []byte("2")})
@@ -182,10 +181,7 @@ func TestSaveFolder(t *testing.T) {
 	w := open(t, t.TempDir())
 	save := func(mirror string, names ...string) (string, []string) {
 		t.Helper()
-		var files []resources.File
-		for _, name := range names {
-			files = append(files, resources.File{Name: name, Text: []byte(name)})
-		}
+		files := elements.Map(names, func(name string) resources.File { return resources.File{Name: name, Text: []byte(name)} })
 		dir, removed, err := w.SaveFolder("hosts", mirror, files)
 		fail.On(t, err)
 		return dir, removed

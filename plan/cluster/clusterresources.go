@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -77,10 +78,7 @@ func NewManifests(s *workspace.Session, t *site.RegistryDestination, p *plan.Pla
 	case before != nil:
 		r.mine.ImagePolicies = before.ImagePolicies
 	}
-	var rest []state.Record
-	for _, name := range slices.Sorted(maps.Keys(others)) {
-		rest = append(rest, others[name])
-	}
+	rest := elements.Map(slices.Sorted(maps.Keys(others)), func(name string) state.Record { return others[name] })
 	r.all = state.Merge(r.mine, rest...)
 	if err := nameCatalogs(s, t, p, r, before, rest); err != nil {
 		return nil, advice.Wrap(advice.Input, err, "")

@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 	"github.com/gantry-mirror/gantry/plan/trust"
 )
@@ -106,10 +106,7 @@ func chooseTarget(s *workspace.Session, t *site.RegistryDestination, r *Manifest
 		o.ICSP = o.ICSP || o.MirrorSourcePolicy == "" && beforeMirrorSets(r.target)
 	}
 	if !r.target.Kubernetes && r.target.Version == (resources.OpenShiftVersion{}) {
-		var versions []string
-		for _, one := range r.all.Releases {
-			versions = append(versions, one.Version)
-		}
+		versions := elements.Map(r.all.Releases, func(one state.Release) string { return one.Version })
 		r.target.Version = resources.OldestVersion(versions, r.all.Catalogs)
 	}
 	if beforeMirrorSets(r.target) && !o.ICSP {
@@ -153,6 +150,6 @@ func (r *Manifests) kustomize(t *site.RegistryDestination, ca []byte, without ma
 	if err != nil {
 		return err
 	}
-	r.applied, r.support = applied, sorting.Sorted(slices.Values(append(files, more...)), func(a, b resources.File) int { return strings.Compare(a.Name, b.Name) })
+	r.applied, r.support = applied, elements.Sorted(slices.Values(append(files, more...)), func(a, b resources.File) int { return strings.Compare(a.Name, b.Name) })
 	return nil
 }

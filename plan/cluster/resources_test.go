@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
@@ -91,12 +92,8 @@ func objects(r *cluster.ResourceFiles) (removed, unapplied []string) {
 	if r.Objects == nil {
 		return nil, nil
 	}
-	for _, o := range r.Objects.Removed {
-		removed = append(removed, o.Kind+" "+o.Name)
-	}
-	for _, o := range r.Objects.NotApplied {
-		unapplied = append(unapplied, o.Kind+" "+o.Name)
-	}
+	removed = elements.Map(r.Objects.Removed, func(o resources.ObjectName) string { return o.Kind + " " + o.Name })
+	unapplied = elements.Map(r.Objects.NotApplied, func(o resources.ObjectName) string { return o.Kind + " " + o.Name })
 	return removed, unapplied
 }
 

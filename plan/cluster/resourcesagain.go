@@ -9,6 +9,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/pkg/site"
@@ -124,10 +125,7 @@ func recorded(s *workspace.Session, t *site.RegistryDestination) (*Manifests, er
 	if err != nil {
 		return nil, err
 	}
-	var all []state.Record
-	for _, name := range slices.Sorted(maps.Keys(records)) {
-		all = append(all, records[name])
-	}
+	all := elements.Map(slices.Sorted(maps.Keys(records)), func(name string) state.Record { return records[name] })
 	r := &Manifests{}
 	if len(all) > 0 {
 		r.all = state.Merge(all[0], all[1:]...)

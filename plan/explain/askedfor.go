@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/plan/asked"
@@ -77,10 +78,7 @@ func askedFor(p *plan.Plan, e *plan.Explanation, file string, c *imageset.Config
 	}
 	slices.Sort(lines)
 	without := l.Without(p)
-	for _, line := range lines {
-		all = append(all, AskedFor{file, line, without[line]})
-	}
-	return all
+	return elements.Map(lines, func(line int) AskedFor { return AskedFor{file, line, without[line]} })
 }
 
 // reasonsOf returns the reasons for an image, which may be missing or blocked.

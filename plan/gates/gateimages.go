@@ -14,6 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -21,7 +22,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/plan/gates/gate"
 	"github.com/gantry-mirror/gantry/plan/trust"
 )
@@ -189,7 +189,7 @@ func gateResult(program string, questions []*gateQuestion) *GateResult {
 		}
 		r.Answers = append(r.Answers, a)
 	}
-	sorting.Slice(r.Answers, func(a, b GateAnswer) int { return strings.Compare(a.Reference, b.Reference) })
+	elements.Sort(r.Answers, func(a, b GateAnswer) int { return strings.Compare(a.Reference, b.Reference) })
 	return r
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 	"github.com/gantry-mirror/gantry/pkg/catalog/install"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // An API is an API that a bundle owns: a kind of custom resource in one version.
@@ -93,7 +93,7 @@ func factsOf(b *catalog.Bundle) BundleFacts {
 			f.APIs = append(f.APIs, a)
 		}
 	}
-	sorting.Slice(f.APIs, func(a, b API) int {
+	elements.Sort(f.APIs, func(a, b API) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Version, b.Version))
 	})
 	f.APIs = slices.Compact(f.APIs)
@@ -222,7 +222,7 @@ func catalogPackage(name string, p *catalog.Package, facts func(*catalog.Bundle)
 	}
 	deprecated := deprecationsOf(p)
 	bundles := slices.Clone(p.Bundles)
-	sorting.Slice(bundles, func(a, b *catalog.Bundle) int { return compareBundles(b, a) })
+	elements.Sort(bundles, func(a, b *catalog.Bundle) int { return compareBundles(b, a) })
 	for _, b := range bundles {
 		out.Bundles = append(out.Bundles, CatalogBundle{
 			Catalog: name, Package: p.Name, Name: b.Name, Version: versionOf(p, b.Name), Channels: in[b.Name], HeadOf: headOf[b.Name],

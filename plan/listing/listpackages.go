@@ -8,7 +8,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A CatalogListing lists packages of a catalog. Only the listing of one package has bundles and
@@ -105,7 +105,7 @@ func listPackage(p *catalog.Package, bundles bool, read func(*catalog.Bundle) de
 		}
 		if bundles {
 			entries := slices.Clone(c.Entries)
-			sorting.Slice(entries, func(x, y catalog.Entry) int { return compareBundles(p.Bundle(y.Name), p.Bundle(x.Name)) })
+			elements.Sort(entries, func(x, y catalog.Entry) int { return compareBundles(p.Bundle(y.Name), p.Bundle(x.Name)) })
 			for _, e := range entries {
 				ch.Bundles = append(ch.Bundles, OperatorBundle{e.Name, versionOf(p, e.Name), deprecated[catalog.SchemaBundle+"/"+e.Name], read(p.Bundle(e.Name)).features})
 			}

@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -23,10 +24,7 @@ func TestListPackageOrder(t *testing.T) {
 	c, err := catalog.Read(t.Context(), fstest.MapFS{"catalog.json": {Data: []byte(text)}}, catalog.Options{})
 	fail.On(t, err)
 	listing := newCatalogListing("c", c.Packages, true, "stable", declaredBy)
-	var got []string
-	for _, b := range listing.Packages[0].Channels[0].Bundles {
-		got = append(got, b.Name)
-	}
+	got := elements.Map(listing.Packages[0].Channels[0].Bundles, func(b OperatorBundle) string { return b.Name })
 	fail.Diff(t, []string{"a.10", "a.9", "a.1-r2", "a.1-r1", "a.1", "a.none"}, got)
 	if slices.ContainsFunc(newCatalogListing("c", c.Packages, true, "other", declaredBy).Packages, func(p ListedOperator) bool { return len(p.Channels) > 0 }) {
 		t.Error("the listing of one channel has others")

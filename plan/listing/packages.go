@@ -12,11 +12,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/plan/updates"
 )
 
@@ -96,10 +96,7 @@ func CheckChannel(p *catalog.Package, name string) error {
 	if p.Channel(name) != nil {
 		return nil
 	}
-	var names []string
-	for _, c := range p.Channels {
-		names = append(names, c.Name)
-	}
+	names := elements.Map(p.Channels, func(c *catalog.Channel) string { return c.Name })
 	hint := cmp.Or(suggest.Phrase(name, names), "it has "+strings.Join(names, ", "))
 	return env.InputHint(hint, "package %q has no channel %q", p.Name, name)
 }
@@ -145,11 +142,8 @@ func CatalogVersions(ctx context.Context, o CatalogsOptions) ([]string, error) {
 	if len(versions) == 0 {
 		return nil, fmt.Errorf("%s has no tag of a version, such as v4.20", defaultCatalogs[0])
 	}
-	sorting.Slice(versions, func(a, b updates.Minor) int { return b.Compare(a) })
-	var names []string
-	for _, m := range slices.Compact(versions) {
-		names = append(names, m.String())
-	}
+	elements.Sort(versions, func(a, b updates.Minor) int { return b.Compare(a) })
+	names := elements.Map(slices.Compact(versions), func(m updates.Minor) string { return m.String() })
 	return names, nil
 }
 

@@ -16,13 +16,13 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/plan/trust"
 )
 
@@ -85,7 +85,7 @@ func ReadErrata(ctx context.Context, p *plan.Plan, images image.Reader, jobs int
 		return nil, err
 	}
 	found = slices.DeleteFunc(found, func(e ImageErrata) bool { return e.IsZero() })
-	sorting.Slice(found, func(a, b ImageErrata) int {
+	elements.Sort(found, func(a, b ImageErrata) int {
 		return cmp.Or(strings.Compare(a.Image, b.Image), strings.Compare(string(a.Digest), string(b.Digest)))
 	})
 	return &Errata{Releases: ReleaseErrata(p), Images: found, Read: len(of)}, nil

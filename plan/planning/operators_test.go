@@ -14,6 +14,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/plan/planning"
@@ -23,9 +24,7 @@ import (
 func kept(c plan.Catalog) (all []string) {
 	for _, p := range c.Packages {
 		for _, ch := range p.Channels {
-			for _, b := range ch.Bundles {
-				all = append(all, p.Name+": "+b.Name+" "+b.Reason)
-			}
+			all = append(all, elements.Map(ch.Bundles, func(b plan.Bundle) string { return p.Name + ": " + b.Name + " " + b.Reason })...)
 		}
 	}
 	return all

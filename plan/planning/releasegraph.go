@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -36,9 +37,6 @@ func VerifyReleases(s *workspace.Session, p *plan.Plan, trust updates.ReleaseTru
 		return nil
 	}
 	u := updates.NewUpdates(s.Env, s.Client, nil, trust)
-	var problems []error
-	for _, r := range p.Releases {
-		problems = append(problems, u.VerifyRelease(r))
-	}
+	problems := elements.Map(p.Releases, u.VerifyRelease)
 	return errors.Join(problems...)
 }

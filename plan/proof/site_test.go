@@ -16,6 +16,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/graphdata"
@@ -200,11 +201,7 @@ func (s *site) Tags(ctx context.Context, repository string) ([]string, error) {
 	}
 	tags, err := s.client.Tags(ctx, ref, 0)
 	kept := tags[:0]
-	for _, tag := range tags {
-		if !s.gone[repository+":"+tag] {
-			kept = append(kept, tag)
-		}
-	}
+	kept = append(kept, elements.Filter(tags, func(tag string) bool { return !s.gone[repository+":"+tag] })...)
 	return kept, err
 }
 

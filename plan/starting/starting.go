@@ -10,6 +10,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
@@ -150,10 +151,7 @@ func (o *Options) checkOperators(known []*listing.CatalogListing) error {
 			}
 			return &UnknownOperatorError{listing.UnknownPackage(name, names, strings.Join(o.Catalogs, " or "), "gantry catalog list "+o.Catalogs[0]+" shows its packages")}
 		}
-		var channels []string
-		for _, c := range p.Channels {
-			channels = append(channels, c.Name)
-		}
+		channels := elements.Map(p.Channels, func(c listing.OperatorChannel) string { return c.Name })
 		if channel != "" && !slices.Contains(channels, channel) {
 			return &UnknownOperatorError{env.InputHint(cmp.Or(suggest.Phrase(channel, channels), "it has "+strings.Join(channels, ", ")), "package %q has no channel %q", name, channel)}
 		}

@@ -11,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -20,7 +21,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // AcceptedImages is what a signature policy found in a run.
@@ -176,7 +176,7 @@ func JudgeMirror(ctx context.Context, e *env.Env, of *SignaturePolicy, t *site.R
 			refused = append(refused, RefusedImage{d.name, d.err.Error()})
 		}
 	}
-	sorting.Slice(refused, func(a, b RefusedImage) int { return strings.Compare(a.Source, b.Source) })
+	elements.Sort(refused, func(a, b RefusedImage) int { return strings.Compare(a.Source, b.Source) })
 	return found.summary(of.policy), refused, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/mirror/verify"
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 	"github.com/gantry-mirror/gantry/plan/planning"
@@ -85,10 +86,7 @@ func (s *source) pushedIndex() (images []string) {
 		s.T.Fatal(err)
 	}
 	s.Push("team/multi:v1", multi)
-	for _, child := range m.Manifests {
-		images = append(images, child.Digest.String())
-	}
-	return images
+	return elements.Map(m.Manifests, func(child v1.Descriptor) string { return child.Digest.String() })
 }
 
 // config writes a configuration with images of the source.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/chart"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
@@ -26,7 +27,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
 	"github.com/gantry-mirror/gantry/pkg/signature/policy"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // VerifiedSignatures counts what a signature policy found. An image counts once, whatever its names in
@@ -295,8 +295,7 @@ func (j *judge) image(ctx context.Context, d *judged) error {
 		d.add(signers)
 		return nil
 	}
-	var index *policy.RefusedError
-	if refused != nil && errors.As(err, &index) && len(index.Reasons) == 0 {
+	if index, ok := errors.AsType[*policy.RefusedError](err); refused != nil && ok && len(index.Reasons) == 0 {
 		return refused // it says more
 	}
 	return err
@@ -314,11 +313,8 @@ func (d *judged) add(signers []policy.Signer) {
 
 // planSigners returns the signers as plans list them.
 func (d *judged) planSigners() []plan.Signer {
-	var all []plan.Signer
-	for _, s := range d.signers {
-		all = append(all, plan.Signer{Type: s.Type, Name: s.Name})
-	}
-	sorting.Slice(all, plan.CompareSigners)
+	all := elements.Map(d.signers, func(s policy.Signer) plan.Signer { return plan.Signer{Type: s.Type, Name: s.Name} })
+	elements.Sort(all, plan.CompareSigners)
 	return slices.Compact(all)
 }
 
@@ -341,7 +337,7 @@ func (a *judgement) summary(p *policy.Policy) *VerifiedSignatures {
 			}
 		}
 	}
-	for _, signer := range sorting.Sorted(maps.Keys(by), plan.CompareSigners) {
+	for _, signer := range elements.Sorted(maps.Keys(by), plan.CompareSigners) {
 		s.Signed = append(s.Signed, SignedImages{signer, by[signer]})
 	}
 	return s

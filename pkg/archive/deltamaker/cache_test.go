@@ -11,6 +11,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/delta"
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -82,9 +83,7 @@ func TestReasonAgain(t *testing.T) {
 			reads := &memory{source.content, &sync.Mutex{}, map[digest.Digest]int{}}
 			o := Options{Cache: t.TempDir(), Time: time.Hour}
 			c := Change{Blob: now, Source: "src"}
-			for _, desc := range tc.first {
-				c.Candidates = append(c.Candidates, candidate(desc))
-			}
+			c.Candidates = append(c.Candidates, elements.Map(tc.first, candidate)...)
 			for run := range 2 {
 				if run == 1 {
 					tc.change(t, &o)

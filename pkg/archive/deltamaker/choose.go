@@ -11,10 +11,10 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -137,7 +137,7 @@ func (c *Chooser) candidates(ctx context.Context, img *plan.Image, m *plan.Manif
 		return nil, err
 	}
 	ranked := slices.Clone(old)
-	sorting.Slice(ranked, func(a, b oldImage) int {
+	elements.Sort(ranked, func(a, b oldImage) int {
 		return cmp.Compare(distance(m.Blobs, a.blobs, sizes), distance(m.Blobs, b.blobs, sizes))
 	})
 	var all []Candidate
@@ -163,7 +163,7 @@ func (c *Chooser) candidates(ctx context.Context, img *plan.Image, m *plan.Manif
 	for _, o := range ranked {
 		rest := slices.DeleteFunc(slices.Clone(o.blobs), func(b ocispec.Descriptor) bool { return slices.Contains(m.Blobs, b.Digest) })
 		size := sizes[m.Blobs[place]]
-		sorting.Slice(rest, func(a, b ocispec.Descriptor) int { return cmp.Compare(ratio(a.Size, size), ratio(b.Size, size)) })
+		elements.Sort(rest, func(a, b ocispec.Descriptor) int { return cmp.Compare(ratio(a.Size, size), ratio(b.Size, size)) })
 		for _, b := range rest {
 			add(b)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/delta"
 	"github.com/gantry-mirror/gantry/pkg/delta/deltareader"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -257,9 +258,7 @@ func TestCompactSite(t *testing.T) {
 	defer made.Close()
 	var bases []digest.Digest
 	for _, d := range made.Deltas {
-		for _, b := range d.Bases {
-			bases = append(bases, b.Digest)
-		}
+		bases = append(bases, elements.Map(d.Bases, func(b archive.DeltaBase) digest.Digest { return b.Digest })...)
 	}
 	fail.Diff(t, []digest.Digest{old.Digest, changes[0].Blob.Digest}, bases)
 }

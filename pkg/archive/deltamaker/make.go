@@ -30,11 +30,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/delta"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/file/space"
 	"github.com/gantry-mirror/gantry/pkg/image"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 const (
@@ -145,7 +145,7 @@ func (m *maker) each(ctx context.Context, changes []Change) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	sorting.Slice(m.result.Deltas, func(a, b archive.CarriedDelta) int { return cmp.Compare(a.Digest, b.Digest) })
+	elements.Sort(m.result.Deltas, func(a, b archive.CarriedDelta) int { return cmp.Compare(a.Digest, b.Digest) })
 	return nil
 }
 

@@ -22,6 +22,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/delta"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
@@ -148,9 +149,7 @@ func TestMake(t *testing.T) {
 				tc.change(&o)
 			}
 			c := Change{Blob: tc.blob, Source: "src"}
-			for _, base := range tc.candidates {
-				c.Candidates = append(c.Candidates, candidate(base))
-			}
+			c.Candidates = append(c.Candidates, elements.Map(tc.candidates, candidate)...)
 			made, err := Make(t.Context(), []Change{c}, local, o)
 			fail.On(t, err)
 			defer made.Close()

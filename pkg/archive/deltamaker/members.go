@@ -5,6 +5,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/archive"
 	"github.com/gantry-mirror/gantry/pkg/delta"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A member is a blob of the archive that others may be based on.
@@ -94,10 +95,7 @@ func (m *member) mayHaveMore(dependents int) bool {
 }
 
 func candidates(bases []*member) (all []Candidate) {
-	for _, m := range bases {
-		all = append(all, m.Candidate)
-	}
-	return all
+	return elements.Map(bases, func(m *member) Candidate { return m.Candidate })
 }
 
 // join lets later blobs be based on a blob. made is its delta, nil if it is carried whole.

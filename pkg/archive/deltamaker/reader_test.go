@@ -30,6 +30,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/delta"
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress/zlib"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -137,10 +138,7 @@ func newReaderSample(t *testing.T, large bool) *readerSample {
 // write writes a set of changed blobs to a folder.
 func (s *readerSample) write(t *testing.T, dir string, changes []Change, deltas []archive.CarriedDelta, o archive.Options) state.SetRef {
 	t.Helper()
-	var entries []ocispec.Descriptor
-	for _, c := range changes {
-		entries = append(entries, c.Blob)
-	}
+	entries := elements.Map(changes, func(c Change) ocispec.Descriptor { return c.Blob })
 	w, err := archive.Create(t.Context(), dir, archive.Content{
 		Name: "prod", Deltas: deltas, Entries: slices.Values(entries), Index: slices.Values([]ocispec.Descriptor(nil)),
 		Plan: func(w io.Writer) error { _, err := fmt.Fprintf(w, `{"plan":%d}`, len(entries)); return err },

@@ -15,10 +15,10 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/delta"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 const (
@@ -85,12 +85,8 @@ func (s *similarLayers) find(c *Change, files []uint64) []Candidate {
 			}
 		}
 	}
-	sorting.Slice(found, func(a, b match) int { return cmp.Or(cmp.Compare(b.shared, a.shared), cmp.Compare(a.Digest, b.Digest)) })
-	var all []Candidate
-	for _, f := range found[:min(len(found), maxSimilar)] {
-		all = append(all, f.Candidate)
-	}
-	return all
+	elements.Sort(found, func(a, b match) int { return cmp.Or(cmp.Compare(b.shared, a.shared), cmp.Compare(a.Digest, b.Digest)) })
+	return elements.Map(found[:min(len(found), maxSimilar)], func(f match) Candidate { return f.Candidate })
 }
 
 // shared returns how many numbers two sorted lists have in common.

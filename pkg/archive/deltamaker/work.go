@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/delta"
 	"github.com/gantry-mirror/gantry/pkg/delta/deltareader"
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/image/layout"
 )
@@ -363,8 +364,5 @@ func (w *work) decode(ctx context.Context, file io.Reader) error {
 }
 
 func (w *work) deltaBases() (all []archive.DeltaBase) {
-	for _, b := range w.bases {
-		all = append(all, b.DeltaBase)
-	}
-	return all
+	return elements.Map(w.bases, func(b workBase) archive.DeltaBase { return b.DeltaBase })
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -89,12 +90,8 @@ func (f *fixture) recovery(t testing.TB, data, parity [][]byte) (*Recovery, erro
 
 // copies returns copies of all shards.
 func (f *fixture) copies() (data, parity [][]byte) {
-	for _, b := range f.data {
-		data = append(data, bytes.Clone(b))
-	}
-	for _, p := range f.parity {
-		parity = append(parity, bytes.Clone(p.b))
-	}
+	data = elements.Map(f.data, bytes.Clone)
+	parity = elements.Map(f.parity, func(p *memoryFile) []byte { return bytes.Clone(p.b) })
 	return data, parity
 }
 

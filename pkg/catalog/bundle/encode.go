@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Encode writes the olm.bundle object of a bundle, from its package, name, image, properties and
@@ -22,7 +22,7 @@ func Encode(b *catalog.Bundle) (*catalog.Meta, error) {
 		return nil, err
 	}
 	images := slices.Clone(b.RelatedImages)
-	sorting.Slice(images, func(a, b catalog.RelatedImage) int {
+	elements.Sort(images, func(a, b catalog.RelatedImage) int {
 		return cmp.Or(cmp.Compare(a.Image, b.Image), cmp.Compare(a.Name, b.Name))
 	})
 
@@ -70,9 +70,7 @@ type writer struct {
 func (w *writer) text(before, value string) {
 	raw, err := jsontext.AppendQuote(append(w.raw, before...), value)
 	w.raw = raw
-	if w.err == nil {
-		w.err = err
-	}
+	w.err = cmp.Or(w.err, err)
 }
 
 // sorted returns the properties in order, without duplicates, with clean values.
@@ -92,7 +90,7 @@ func sorted(all []catalog.Property) ([]catalog.Property, error) {
 			bytes.Compare(a.Value, b.Value),
 		)
 	}
-	sorting.Slice(properties, compare)
+	elements.Sort(properties, compare)
 	return slices.CompactFunc(properties, func(a, b catalog.Property) bool { return compare(a, b) == 0 }), nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Limits on a bundle. A cluster stores no object of more than 1.5 MiB, and the compressed manifests
@@ -47,7 +47,7 @@ func Read(fsys fs.FS) (*Bundle, error) {
 		return nil, fmt.Errorf("reading the bundle: %w", err)
 	}
 	if len(r.problems) > 0 {
-		sorting.Slice(r.problems, func(a, b catalog.Problem) int {
+		elements.Sort(r.problems, func(a, b catalog.Problem) int {
 			return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 		})
 		return nil, &catalog.Error{Problems: r.problems}

@@ -26,7 +26,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Rule is a rule of OLM v1 for updates of CustomResourceDefinitions. Rules about one keyword of a
@@ -136,7 +136,7 @@ func Compare(old, next *CRD) []Violation {
 	}
 	all = append(all, servedVersions(old, next)...)
 	all = topmost(all)
-	sorting.Slice(all, func(a, b Violation) int {
+	elements.Sort(all, func(a, b Violation) int {
 		return cmp.Or(strings.Compare(a.Version, b.Version), strings.Compare(a.Field, b.Field), strings.Compare(string(a.Rule), string(b.Rule)), strings.Compare(a.Keyword, b.Keyword))
 	})
 	return all
@@ -185,7 +185,7 @@ func betweenServed(c *CRD) []Violation {
 			served = append(served, &c.Versions[i])
 		}
 	}
-	sorting.Slice(served, func(a, b *Version) int { return compareNames(a.Name, b.Name) })
+	elements.Sort(served, func(a, b *Version) int { return compareNames(a.Name, b.Name) })
 	var all []Violation
 	for i, a := range served {
 		for _, b := range served[i+1:] {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Keywords of schemas that contain schemas.
@@ -127,10 +129,7 @@ func textOf(value any) string {
 
 // texts returns the elements of a list as JSON, sorted, without duplicates.
 func texts(list []any) []string {
-	var all []string
-	for _, x := range list {
-		all = append(all, textOf(x))
-	}
+	all := elements.Map(list, textOf)
 	slices.Sort(all)
 	return slices.Compact(all)
 }

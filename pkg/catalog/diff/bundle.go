@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // maxValue is the maximum size in bytes of a property value that is listed.
@@ -90,7 +90,7 @@ func relatedImages(before, after []catalog.RelatedImage) []RelatedImage {
 			list = append(list, RelatedImage{Change: change, Name: image.Name, Image: image.Image})
 		}
 	}
-	sorting.Slice(list, func(a, b RelatedImage) int {
+	elements.Sort(list, func(a, b RelatedImage) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Image, b.Image), strings.Compare(string(a.Change), string(b.Change)))
 	})
 	return list

@@ -3,7 +3,7 @@ package diff
 import (
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A paired holds the elements of two lists with the same key; one may be nil.
@@ -48,7 +48,7 @@ func pair[T any](before, after []*T, key func(*T) string) []paired[T] {
 	for i := range order {
 		order[i] = i
 	}
-	sorting.Slice(order, func(i, j int) int { return strings.Compare(keys[i], keys[j]) })
+	elements.Sort(order, func(i, j int) int { return strings.Compare(keys[i], keys[j]) })
 	sorted := make([]paired[T], len(pairs))
 	for i, at := range order {
 		sorted[i] = pairs[at]

@@ -21,7 +21,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Change says which of two catalogs has something.
@@ -171,7 +171,7 @@ func Compare(before, after *catalog.Catalog) *Diff {
 	for _, both := range pair(before.Packages, after.Packages, name) {
 		d.pkg(both.before, both.after)
 	}
-	sorting.Slice(d.Others, func(a, b Other) int {
+	elements.Sort(d.Others, func(a, b Other) int {
 		return cmp.Or(strings.Compare(a.Package, b.Package), strings.Compare(a.Schema, b.Schema), strings.Compare(a.Name, b.Name))
 	})
 	return d

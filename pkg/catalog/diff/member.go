@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // notJSON is reported instead of members if a text cannot be parsed.
@@ -84,7 +84,7 @@ func same(a, b jsontext.Value) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
-	return a.Kind() == '[' && slices.EqualFunc(elements(a), elements(b), func(x, y jsontext.Value) bool { return bytes.Equal(x, y) })
+	return a.Kind() == '[' && slices.EqualFunc(sortedElements(a), sortedElements(b), func(x, y jsontext.Value) bool { return bytes.Equal(x, y) })
 }
 
 // canonical returns the canonical form of a value: RFC 8785, but with integers of any size.
@@ -96,8 +96,8 @@ func canonical(v jsontext.Value) jsontext.Value {
 	return c
 }
 
-// elements returns the elements of a canonical list, sorted. They are parts of its text.
-func elements(list jsontext.Value) []jsontext.Value {
+// sortedElements returns the elements of a canonical list, sorted. They are parts of its text.
+func sortedElements(list jsontext.Value) []jsontext.Value {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(list), jsonOptions()...)
 	var found []jsontext.Value
 	if _, err := dec.ReadToken(); err != nil {
@@ -111,6 +111,6 @@ func elements(list jsontext.Value) []jsontext.Value {
 		end := dec.InputOffset()
 		found = append(found, list[end-int64(len(v)):end])
 	}
-	sorting.Slice(found, func(a, b jsontext.Value) int { return bytes.Compare(a, b) })
+	elements.Sort(found, func(a, b jsontext.Value) int { return bytes.Compare(a, b) })
 	return found
 }

@@ -1,6 +1,10 @@
 package diff
 
-import "github.com/gantry-mirror/gantry/pkg/catalog"
+import (
+	"cmp"
+
+	"github.com/gantry-mirror/gantry/pkg/catalog"
+)
 
 // pkg compares a package of two catalogs. One of the two may be nil.
 func (d *Diff) pkg(before, after *catalog.Package) {
@@ -28,10 +32,7 @@ func (d *Diff) pkg(before, after *catalog.Package) {
 
 // orEmpty returns an empty package for nil.
 func orEmpty(p *catalog.Package) *catalog.Package {
-	if p == nil {
-		return &catalog.Package{}
-	}
-	return p
+	return cmp.Or(p, &catalog.Package{})
 }
 
 // raw returns the text of an object; nil is an object without members.
@@ -52,10 +53,7 @@ func (d *Diff) others(before, after []*catalog.Meta) {
 				continue
 			}
 		}
-		m := both.before
-		if m == nil {
-			m = both.after
-		}
+		m := cmp.Or(both.before, both.after)
 		o.Schema, o.Package, o.Name = m.Schema, m.Package, m.Name
 		d.Others = append(d.Others, o)
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Mirror is what a registry has, as far as it can be read without the state of the tool that filled
@@ -117,7 +117,7 @@ func (d *drafter) releases(tags []string, graph bool) {
 		}
 		ranges[minor] = Widen(ranges[minor], version)
 	}
-	sorting.Slice(minors, func(a, b string) int { return compareVersions(ranges[a].Min, ranges[b].Min) })
+	elements.Sort(minors, func(a, b string) int { return compareVersions(ranges[a].Min, ranges[b].Min) })
 	slices.Sort(p.Architectures)
 	if slices.Equal(p.Architectures, []release.Arch{release.DefaultArch}) {
 		p.Architectures = nil

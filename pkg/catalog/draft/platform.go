@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // platform makes mirror.platform from the releases that clusters run.
@@ -60,7 +60,7 @@ func (d *drafter) channelOf(name string, clusters []installed.ClusterVersion) (c
 			c.Product = release.OKD
 		}
 	}
-	sorting.Slice(versions, compareVersions)
+	elements.Sort(versions, compareVersions)
 	slices.Sort(lines)
 	switch {
 	case len(versions) > 1:

@@ -20,7 +20,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // An Excerpt is what a catalog contains of a bundle's manifests.
@@ -79,7 +79,7 @@ func Of(b *catalog.Bundle) (Excerpt, error) {
 	if short != nil {
 		x.take(*short) // it takes precedence over the object
 	}
-	sorting.Slice(x.CRDs, func(a, b CRD) int { return strings.Compare(a.Name, b.Name) })
+	elements.Sort(x.CRDs, func(a, b CRD) int { return strings.Compare(a.Name, b.Name) })
 	return x, nil
 }
 

@@ -1,6 +1,7 @@
 package excerpt
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -80,10 +81,7 @@ func schemas(text []byte) ([]Schema, error) {
 			Group: spec.Group, Kind: spec.Names.Kind, Version: v.Name, Served: v.Served,
 			Converted: spec.Conversion.Strategy == "Webhook", Fields: map[string]bool{},
 		}
-		root := v.Schema.Root
-		if root == nil {
-			root = spec.Validation.Root
-		}
+		root := cmp.Or(v.Schema.Root, spec.Validation.Root)
 		root.walk("", 0, s.Fields)
 		all = append(all, s)
 	}

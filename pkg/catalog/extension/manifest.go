@@ -1,6 +1,7 @@
 package extension
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -106,10 +107,7 @@ func (r *reader) watchNamespace(n *yaml.Node) string {
 func (r *reader) selector(n *yaml.Node, path string, s *Selector) {
 	r.fields(n, path,
 		field{"matchLabels", r.pairs(&s.MatchLabels, func(key, value string) string {
-			if reason := checkLabelKey(key); reason != "" {
-				return reason
-			}
-			return checkLabelValue(value)
+			return cmp.Or(checkLabelKey(key), checkLabelValue(value))
 		}), false},
 		field{"matchExpressions", r.list(func(n *yaml.Node, path string) {
 			var q Requirement
@@ -177,10 +175,7 @@ func (r *reader) metadata(name *string, labels *map[string]string) func(*yaml.No
 				r.text(name, subdomain("object"))(n.Content[i+1], join(path, key))
 			case key == "labels" && labels != nil:
 				r.pairs(labels, func(key, value string) string {
-					if reason := checkLabelKey(key); reason != "" {
-						return reason
-					}
-					return checkLabelValue(value)
+					return cmp.Or(checkLabelKey(key), checkLabelValue(value))
 				})(n.Content[i+1], join(path, key))
 			}
 		}

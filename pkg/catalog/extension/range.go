@@ -7,6 +7,8 @@ import (
 
 	masterminds "github.com/Masterminds/semver/v3"
 	"github.com/blang/semver/v4"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Range parses the version range of a ClusterExtension in the syntax of
@@ -28,10 +30,7 @@ func Range(text string) (func(semver.Version) bool, error) {
 		return nil, fmt.Errorf("%q is not a version range that clusters accept; use comparisons such as \">=1.2.0 <2.0.0\"", text)
 	}
 	return func(v semver.Version) bool {
-		var pre []string
-		for _, p := range v.Pre {
-			pre = append(pre, p.String())
-		}
+		pre := elements.Map(v.Pre, func(p semver.PRVersion) string { return p.String() })
 		return constraint.Check(masterminds.New(v.Major, v.Minor, v.Patch, strings.Join(pre, "."), ""))
 	}, nil
 }

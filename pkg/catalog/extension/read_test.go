@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -192,9 +193,6 @@ func FuzzRead(f *testing.F) {
 }
 
 func quoted(list []string) string {
-	var all []string
-	for _, s := range list {
-		all = append(all, fmt.Sprintf("%q", s))
-	}
+	all := elements.Map(list, func(s string) string { return fmt.Sprintf("%q", s) })
 	return strings.Join(all, ", ")
 }

@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // maxProblems is the maximum number of reported problems of one input.
@@ -79,10 +80,7 @@ func (r *reader) fields(n *yaml.Node, path string, fields ...field) {
 		at := slices.IndexFunc(fields, func(m field) bool { return m.name == key.Value })
 		switch {
 		case at < 0:
-			var names []string
-			for _, m := range fields {
-				names = append(names, m.name)
-			}
+			names := elements.Map(fields, func(m field) string { return m.name })
 			hint := suggest.Phrase(key.Value, names)
 			if hint != "" {
 				hint = "; " + hint

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Reason classifies errors and refusals. The set is closed.
@@ -62,10 +63,7 @@ func unresolved(e Extension, catalogs []Catalog, considered []Considered, candid
 	if len(candidates) == 0 {
 		return &Error{Reason: NoBundle, Message: strings.Join(message, " "), Hint: explainMissing(e, catalogs, considered), Considered: considered}
 	}
-	var names []string
-	for _, o := range candidates {
-		names = append(names, o.catalog.Name)
-	}
+	names := elements.Map(candidates, func(o candidate) string { return o.catalog.Name })
 	slices.Sort(names)
 	message = append(message, fmt.Sprintf("in multiple catalogs with the same priority %v", names))
 	return &Error{

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Reasons why OLM v1 refuses a bundle, or why that is unknown. They are those of operator-controller 1.0 to 1.11
@@ -145,7 +145,7 @@ type Finding struct {
 func Review(p *catalog.Package) []Finding {
 	deprecated := deprecations(p)
 	bundles := slices.Clone(p.Bundles)
-	sorting.Slice(bundles, func(a, b *catalog.Bundle) int { return compareBundles(a, b, deprecated) })
+	elements.Sort(bundles, func(a, b *catalog.Bundle) int { return compareBundles(a, b, deprecated) })
 	var all []Finding
 	for _, b := range bundles {
 		for _, refusal := range Refusals(b) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Resolution is the bundle that OLM v1 chooses for a ClusterExtension.
@@ -59,7 +59,7 @@ func Resolve(e Extension, catalogs []Catalog) (Resolution, error) {
 	if err != nil {
 		return Resolution{}, &Error{Reason: Invalid, Message: err.Error()}
 	}
-	catalogs = sorting.Sorted(slices.Values(catalogs), func(a, b Catalog) int { return cmp.Compare(a.Name, b.Name) })
+	catalogs = elements.Sorted(slices.Values(catalogs), func(a, b Catalog) int { return cmp.Compare(a.Name, b.Name) })
 	var considered []Considered
 	var candidates []candidate
 	for _, c := range catalogs {
@@ -193,7 +193,7 @@ func preferred(candidates []candidate) []candidate {
 	if slices.ContainsFunc(candidates, func(o candidate) bool { return !o.isDeprecated() }) {
 		candidates = slices.DeleteFunc(candidates, candidate.isDeprecated)
 	}
-	sorting.Slice(candidates, func(a, b candidate) int { return cmp.Compare(b.catalog.Priority, a.catalog.Priority) })
+	elements.Sort(candidates, func(a, b candidate) int { return cmp.Compare(b.catalog.Priority, a.catalog.Priority) })
 	if len(candidates) > 1 && candidates[0].catalog.Priority > candidates[1].catalog.Priority {
 		return candidates[:1]
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -170,10 +171,7 @@ func TestReview(t *testing.T) {
 		return fmt.Sprintf(`{"schema":"olm.bundle","package":"p","name":"p.%[1]s","image":"i","properties":[{"type":"olm.package","value":{"packageName":"p","version":%[1]q}}%[2]s]}`, version, properties)
 	}
 	modes := func(types ...string) string {
-		var list []string
-		for _, mode := range types {
-			list = append(list, fmt.Sprintf(`{"type":%q,"supported":true}`, mode))
-		}
+		list := elements.Map(types, func(mode string) string { return fmt.Sprintf(`{"type":%q,"supported":true}`, mode) })
 		return fmt.Sprintf(`,{"type":"olm.csv.metadata","value":{"installModes":[%s]}}`, strings.Join(list, ","))
 	}
 	c := content(t,

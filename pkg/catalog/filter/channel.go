@@ -8,7 +8,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A channel is an original channel with its edges indexed. Entries are numbered by their position
@@ -77,9 +77,9 @@ func (c *channel) order() {
 	all := make([]int, len(c.entries))
 	for i := range all {
 		all[i] = i
-		sorting.Slice(c.below[i], lowestFirst)
+		elements.Sort(c.below[i], lowestFirst)
 	}
-	sorting.Slice(all, lowestFirst)
+	elements.Sort(all, lowestFirst)
 	seen := make([]bool, len(all))
 	next := 0
 	// The stack is explicit, because a replaces chain may be as long as a catalog.
@@ -144,7 +144,7 @@ func (c *channel) covering(these []int) []int {
 			covering = append(covering, i)
 		}
 	}
-	sorting.Slice(covering, func(a, b int) int { return cmp.Compare(c.level[a], c.level[b]) })
+	elements.Sort(covering, func(a, b int) int { return cmp.Compare(c.level[a], c.level[b]) })
 	return covering
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A subset is what is kept of a channel.
@@ -81,10 +81,7 @@ func (c *channel) candidates(selected []bool, free bool) []int {
 	if len(c.chain) > 0 && selected[c.chain[0]] {
 		return c.chain[:1]
 	}
-	var heads []int
-	for _, name := range graph.Inspect(induced(c.entries, selected, nil)).Heads {
-		heads = append(heads, c.number[name])
-	}
+	heads := elements.Map(graph.Inspect(induced(c.entries, selected, nil)).Heads, func(name string) int { return c.number[name] })
 	if len(heads) == 0 { // a circle of skips
 		for i, s := range selected {
 			if s {
@@ -93,12 +90,7 @@ func (c *channel) candidates(selected []bool, free bool) []int {
 		}
 	}
 	g := &closure{channel: c, subset: subset{keep: selected}, free: free}
-	var open []int
-	for _, y := range heads {
-		if g.absorber(y) < 0 {
-			open = append(open, y)
-		}
-	}
+	open := elements.Filter(heads, func(y int) bool { return g.absorber(y) < 0 })
 	var candidates []int
 	if len(open) > 0 && len(open) < len(heads) {
 		candidates = c.covering(open)
@@ -108,7 +100,7 @@ func (c *channel) candidates(selected []bool, free bool) []int {
 		candidates = append(candidates, c.chain[0])
 	}
 	// In a cycle, an entry may have a lower level than what it covers.
-	sorting.Slice(candidates, func(a, b int) int {
+	elements.Sort(candidates, func(a, b int) int {
 		switch {
 		case selected[a] == selected[b]:
 			return 0
@@ -196,7 +188,7 @@ func (g *closure) run() bool {
 			}
 			continue
 		}
-		sorting.Slice(unconnected, func(a, b int) int { return cmp.Compare(g.level[b], g.level[a]) })
+		elements.Sort(unconnected, func(a, b int) int { return cmp.Compare(g.level[b], g.level[a]) })
 		repaired := false
 		for _, y := range unconnected {
 			repaired = g.repair(y) || repaired

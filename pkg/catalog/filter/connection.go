@@ -5,6 +5,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // explainConnections gives the reason Installed to entries that complete a channel for an installed
@@ -14,10 +15,7 @@ func (s *selection) explainConnections() {
 	if !slices.ContainsFunc(s.drafts, func(w *draft) bool { return len(w.connects) > 0 }) {
 		return
 	}
-	var joined []*catalog.Channel
-	for _, w := range s.drafts {
-		joined = append(joined, w.filtered)
-	}
+	joined := elements.Map(s.drafts, func(w *draft) *catalog.Channel { return w.filtered })
 	across := s.view(graph.V1, joined...)
 	for _, w := range s.drafts {
 		if len(w.connects) == 0 {

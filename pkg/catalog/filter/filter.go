@@ -39,8 +39,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Apply filters a catalog. The catalog must contain the packages that op names (all packages if op
@@ -126,7 +126,7 @@ func Apply(c *catalog.Catalog, op imageset.Operator, required ...Required) (*Res
 
 // selectionError returns the error with all problems, in the order of the file.
 func selectionError(op imageset.Operator, problems []Problem) error {
-	sorting.Slice(problems, func(a, b Problem) int {
+	elements.Sort(problems, func(a, b Problem) int {
 		return cmp.Or(strings.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line))
 	})
 	return &SelectionError{Catalog: op.Catalog, Problems: problems}

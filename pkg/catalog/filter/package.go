@@ -7,6 +7,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // defaultChannel sets s.request.DefaultChannel to the default channel of the result.
@@ -107,11 +108,7 @@ func (s *selection) report(bundles []*catalog.Bundle, defaultChannel string) Pac
 }
 
 func channelNames(channels []*catalog.Channel) []string {
-	var names []string
-	for _, ch := range channels {
-		names = append(names, ch.Name)
-	}
-	return names
+	return elements.Map(channels, func(ch *catalog.Channel) string { return ch.Name })
 }
 
 // choice returns "one of a, b", or "a" for a single name.

@@ -19,6 +19,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
@@ -287,12 +288,7 @@ func checkResult(fail func(string, ...any), was *catalog.Package, result *Result
 			kept[e.Name] = true
 		}
 	}
-	var bundles []*catalog.Bundle
-	for _, b := range was.Bundles {
-		if kept[b.Name] {
-			bundles = append(bundles, b)
-		}
-	}
+	bundles := elements.Filter(was.Bundles, func(b *catalog.Bundle) bool { return kept[b.Name] })
 	if !slices.Equal(bundles, p.Bundles) {
 		fail("the bundles are not those of the kept entries, or not the same objects")
 	}
@@ -326,7 +322,7 @@ func checkChannel(fail func(string, ...any), was, ch *catalog.Channel, account C
 	if ch == was {
 		return
 	}
-	texts, after := elements(fail, was.Meta), elements(fail, ch.Meta)
+	texts, after := entriesOf(fail, was.Meta), entriesOf(fail, ch.Meta)
 	for i, e := range ch.Entries {
 		at := slices.IndexFunc(was.Entries, func(w catalog.Entry) bool { return w.Name == e.Name })
 		before := was.Entries[at]
@@ -366,7 +362,7 @@ func checkDeprecations(fail func(string, ...any), was, p *catalog.Package, kept 
 	got := map[string]bool{}
 	for _, d := range p.Deprecations {
 		sameBut(fail, was.Deprecations[0].Meta, d.Meta, "entries")
-		for i, raw := range elements(fail, d.Meta) {
+		for i, raw := range entriesOf(fail, d.Meta) {
 			got[d.Entries[i].Schema+" "+d.Entries[i].Name+" "+d.Entries[i].Message] = true
 			if !bytes.Contains(was.Deprecations[0].Meta.Raw, raw) {
 				fail("the bytes of a deprecation changed: %s", raw)

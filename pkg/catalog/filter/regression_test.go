@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
@@ -78,10 +79,7 @@ func TestT6PreReleasesInARange(t *testing.T) {
 		{Max: "1.3.0-4"}:                 {"chain.v1.2.0"},
 	} {
 		result := apply(t, chain(imageset.Package{Channels: []imageset.Channel{{Name: "fast", Range: r}}}))
-		var got []string
-		for _, e := range result.Catalog.Packages[0].Channels[0].Entries {
-			got = append(got, e.Name)
-		}
+		got := elements.Map(result.Catalog.Packages[0].Channels[0].Entries, func(e catalog.Entry) string { return e.Name })
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%v: %s", r, diff)
 		}

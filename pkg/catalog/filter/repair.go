@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // repair connects y, which is a second head or stranded, to the chain. It reports whether it
@@ -56,12 +56,7 @@ func (g *closure) cheapest(y int) []int {
 		if !on || at >= limit {
 			return nil, false
 		}
-		var missing []int
-		for _, j := range g.walk[:at+1] {
-			if !g.keep[j] && j != i {
-				missing = append(missing, j)
-			}
-		}
+		missing := elements.Filter(g.walk[:at+1], func(j int) bool { return !g.keep[j] && j != i })
 		return missing, true
 	}
 	if missing, ok := chain(y); ok {
@@ -79,7 +74,7 @@ func (g *closure) cheapest(y int) []int {
 				next = append(next, x)
 			}
 		}
-		sorting.Slice(next, func(a, b int) int { return cmp.Compare(g.level[a], g.level[b]) })
+		elements.Sort(next, func(a, b int) int { return cmp.Compare(g.level[a], g.level[b]) })
 		ends := false
 		for _, x := range next {
 			var path []int

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Required is a bundle that others need, from a channel of a package of the catalog. The package
@@ -33,7 +33,7 @@ func addRequired(c *catalog.Catalog, requests []request, required []Required) ([
 			requests = append(requests, request{Package: imageset.Package{Name: r.Package}, dependency: true})
 		}
 	}
-	sorting.Slice(requests, func(a, b request) int { return cmp.Compare(a.Name, b.Name) })
+	elements.Sort(requests, func(a, b request) int { return cmp.Compare(a.Name, b.Name) })
 	return requests, nil
 }
 
@@ -58,6 +58,6 @@ func (s *selection) addDependencies() error {
 			w.requested[i].Reason, w.requested[i].For = Dependency, r.For
 		}
 	}
-	sorting.Slice(s.drafts, func(a, b *draft) int { return cmp.Compare(a.Name, b.Name) })
+	elements.Sort(s.drafts, func(a, b *draft) int { return cmp.Compare(a.Name, b.Name) })
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // rewritten returns the channel with the kept entries, or the original if it is unchanged.
@@ -102,12 +103,7 @@ func entrySpans(object []byte) ([][2]int, error) {
 // deprecations keeps the deprecations of kept targets, by schema and name. It returns nil if none
 // is left.
 func deprecations(d *catalog.Deprecations, targets map[[2]string]bool) (*catalog.Deprecations, error) {
-	var kept []catalog.Deprecation
-	for _, e := range d.Entries {
-		if targets[[2]string{e.Schema, e.Name}] {
-			kept = append(kept, e)
-		}
-	}
+	kept := elements.Filter(d.Entries, func(e catalog.Deprecation) bool { return targets[[2]string{e.Schema, e.Name}] })
 	switch {
 	case len(kept) == len(d.Entries):
 		return d, nil

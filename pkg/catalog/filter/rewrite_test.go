@@ -25,8 +25,8 @@ func sameBut(fail func(string, ...any), was, is *catalog.Meta, member string) {
 	}
 }
 
-// elements returns the bytes of an object's entries.
-func elements(fail func(string, ...any), m *catalog.Meta) []json.RawMessage {
+// entriesOf returns the bytes of an object's entries.
+func entriesOf(fail func(string, ...any), m *catalog.Meta) []json.RawMessage {
 	var object struct{ Entries []json.RawMessage }
 	if err := json.Unmarshal(m.Raw, &object); err != nil {
 		fail("%v", err)

@@ -8,8 +8,8 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A selection is the state of filtering one package.
@@ -70,17 +70,13 @@ func (s *selection) noteOn(channel, format string, args ...any) {
 
 // sentences returns the notes in order.
 func (s *selection) sentences() []string {
-	sorting.Slice(s.notes, func(a, b note) int {
+	elements.Sort(s.notes, func(a, b note) int {
 		if (a.channel == "") != (b.channel == "") {
 			return strings.Compare(b.channel, a.channel)
 		}
 		return strings.Compare(a.channel, b.channel)
 	})
-	var all []string
-	for _, n := range s.notes {
-		all = append(all, n.text)
-	}
-	return all
+	return elements.Map(s.notes, func(n note) string { return n.text })
 }
 
 // sentence joins the non-empty parts with semicolons.

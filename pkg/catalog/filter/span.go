@@ -7,8 +7,8 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A span is an inclusive range of versions; a nil end is open. Versions compare by semver
@@ -58,7 +58,7 @@ func (s span) String() string {
 // above it, or "" without versions.
 func (s span) nearest(versions []semver.Version) string {
 	var below, above *semver.Version
-	for _, v := range sorting.Sorted(slices.Values(versions), semver.Version.Compare) {
+	for _, v := range elements.Sorted(slices.Values(versions), semver.Version.Compare) {
 		if s.min != nil && v.LT(*s.min) {
 			below = &v
 		}

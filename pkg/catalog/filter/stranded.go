@@ -6,6 +6,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // everything keeps all channels unchanged.
@@ -29,12 +30,7 @@ func (s *selection) noteStranded() {
 			s.noteUnreachable(from, "its channel %q is no longer in the catalog; switch to another: %s", from.Channel, list(channelNames(s.pkg.Channels)))
 			continue
 		}
-		var followed []*draft
-		for _, w := range s.drafts {
-			if from.follows(w.Name) && w.head != "" {
-				followed = append(followed, w)
-			}
-		}
+		followed := elements.Filter(s.drafts, func(w *draft) bool { return from.follows(w.Name) && w.head != "" })
 		if len(followed) == 0 && from.Channel == "" {
 			continue // channels without a head, in an unfiltered catalog
 		}
@@ -117,18 +113,12 @@ func (s *selection) noteStopped(from start, gen graph.Generation, followed []*dr
 }
 
 func channelsOf(drafts []*draft) []string {
-	var channels []*catalog.Channel
-	for _, w := range drafts {
-		channels = append(channels, w.Channel)
-	}
+	channels := elements.Map(drafts, func(w *draft) *catalog.Channel { return w.Channel })
 	return channelNames(channels)
 }
 
 // quoted returns `channel "a" or channel "b"`.
 func quoted(channels []string) string {
-	var words []string
-	for _, name := range channels {
-		words = append(words, fmt.Sprintf("channel %q", name))
-	}
+	words := elements.Map(channels, func(name string) string { return fmt.Sprintf("channel %q", name) })
 	return strings.Join(words, " or ")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
@@ -65,10 +66,7 @@ func TestWithout(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		var heads []string
-		for _, ch := range r.Packages[0].Channels {
-			heads = append(heads, ch.Name+"="+ch.Head)
-		}
+		heads := elements.Map(r.Packages[0].Channels, func(ch Channel) string { return ch.Name + "=" + ch.Head })
 		if text := strings.Join(heads, " "); text != tc.heads || len(p.Bundles) != tc.bundles {
 			t.Errorf("%s: %s, %d bundles", name, text, len(p.Bundles))
 		}

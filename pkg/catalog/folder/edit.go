@@ -2,6 +2,7 @@ package folder
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -19,10 +20,7 @@ const maxEdited = 256 << 20
 // after is nil, before is removed. A YAML document loses its comments. The changed file is read back
 // before it gets its name.
 func Edit(dir string, before, after, beside *catalog.Meta) (err error) {
-	at := before
-	if at == nil {
-		at = beside
-	}
+	at := cmp.Or(before, beside)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -29,10 +30,7 @@ func TestOrder(t *testing.T) {
 		if tc.channel != "" {
 			entries = pkg("a " + tc.channel).Channels[0].Entries
 		}
-		var got []string
-		for _, e := range Order(entries) {
-			got = append(got, strings.TrimPrefix(e.Name, "p.v"))
-		}
+		got := elements.Map(Order(entries), func(e catalog.Entry) string { return strings.TrimPrefix(e.Name, "p.v") })
 		if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
 			t.Errorf("%s: %s", tc.name, diff)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Updates are the updates of a package as a cluster sees them. They are built once for many
@@ -79,7 +79,7 @@ func NewUpdates(p *catalog.Package, v View) *Updates {
 // error for all of them.
 func (u *Updates) chains(p *catalog.Package, all map[string]*catalog.Bundle) bool {
 	channels := slices.Clone(p.Channels)
-	sorting.Slice(channels, func(a, b *catalog.Channel) int {
+	elements.Sort(channels, func(a, b *catalog.Channel) int {
 		if isDefault := a.Name == p.DefaultChannel; isDefault != (b.Name == p.DefaultChannel) {
 			if isDefault {
 				return -1
@@ -143,7 +143,7 @@ func (u *Updates) union(p *catalog.Package, all map[string]*catalog.Bundle) bool
 			}
 		}
 	}
-	sorting.Slice(u.candidates, func(a, b candidate) int {
+	elements.Sort(u.candidates, func(a, b candidate) int {
 		return cmp.Or(preferred(a, b), cmp.Compare(a.Name, b.Name), cmp.Compare(a.channel, b.channel))
 	})
 	return true

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
@@ -158,12 +159,8 @@ func checkPlatform(t *testing.T, before, after v1.Image, dir string, kept []int,
 	now, err := after.Manifest()
 	fail.On(t, err)
 	var want, got []v1.Hash
-	for _, n := range kept {
-		want = append(want, old.Layers[n].Digest)
-	}
-	for _, l := range now.Layers[:len(now.Layers)-1] {
-		got = append(got, l.Digest)
-	}
+	want = append(want, elements.Map(kept, func(n int) v1.Hash { return old.Layers[n].Digest })...)
+	got = append(got, elements.Map(now.Layers[:len(now.Layers)-1], func(l v1.Descriptor) v1.Hash { return l.Digest })...)
 	fail.Diff(t, want, got)
 	top := now.Layers[len(now.Layers)-1]
 	tops[top.Digest] = true

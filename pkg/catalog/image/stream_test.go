@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -48,10 +49,7 @@ func TestStream(t *testing.T) {
 	}
 	want, err := img.Read(t.Context(), catalog.Options{})
 	fail.On(t, err)
-	var all []string
-	for _, m := range want.Others {
-		all = append(all, m.Name+" "+m.File)
-	}
+	all := elements.Map(want.Others, func(m *catalog.Meta) string { return m.Name + " " + m.File })
 	slices.Sort(all)
 	slices.Sort(got)
 	fail.Diff(t, all, got)

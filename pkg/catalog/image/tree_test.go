@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image"
 )
@@ -76,10 +77,7 @@ func TestPutOnSeveral(t *testing.T) {
 	fail.On(t, err)
 	joined, err := image.Open(t.Context(), m, "", built.Root)
 	fail.On(t, err)
-	var got []string
-	for _, p := range joined.Platforms {
-		got = append(got, p.String())
-	}
+	got := elements.Map(joined.Platforms, func(p *image.Platform) string { return p.String() })
 	if want := []string{"linux/amd64", "linux/arm64", "linux/s390x"}; !slices.Equal(got, want) || built.Root.MediaType != ocispec.MediaTypeImageIndex {
 		t.Fatalf("a %s of %v, want %v", built.Root.MediaType, got, want)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // The phases of a ClusterServiceVersion that are relevant here (operator-framework/api,
@@ -83,9 +83,7 @@ func clusterServiceVersion(o object) (record, bool, error) {
 	slices.Sort(r.Images)
 	r.Images = slices.Compact(r.Images)
 	r.properties(o.Metadata.Annotations.Properties)
-	if r.Package == "" {
-		r.Package = packageLabel(o.Metadata)
-	}
+	r.Package = cmp.Or(r.Package, packageLabel(o.Metadata))
 	if r.Package == "" {
 		r.Notes = append(r.Notes, notePackage)
 	}
@@ -151,7 +149,7 @@ func packageLabel(m metadata) string {
 }
 
 func sortAPIs(o *Operator) {
-	sorting.Slice(o.APIs, func(a, b API) int {
+	elements.Sort(o.APIs, func(a, b API) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Version, b.Version))
 	})
 	o.APIs = slices.Compact(o.APIs)

@@ -25,8 +25,8 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // An Operator is one operator that a cluster runs.
@@ -144,7 +144,7 @@ next:
 			}
 		}
 	}
-	sorting.Slice(all, func(a, b Operator) int {
+	elements.Sort(all, func(a, b Operator) int {
 		return cmp.Or(
 			cmp.Compare(a.Package, b.Package),
 			cmp.Compare(a.Namespace, b.Namespace),

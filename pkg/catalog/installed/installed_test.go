@@ -11,6 +11,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
@@ -150,10 +151,7 @@ func TestReadForms(t *testing.T) {
 			t.Parallel()
 			c, err := installed.Read("f", strings.NewReader(test.input))
 			fail.On(t, err)
-			var got []string
-			for _, o := range c.Operators {
-				got = append(got, o.Package)
-			}
+			got := elements.Map(c.Operators, func(o installed.Operator) string { return o.Package })
 			fail.Diff(t, test.want, got)
 		})
 	}

@@ -1,6 +1,7 @@
 package installed
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -122,10 +123,7 @@ func (o object) group() string {
 }
 
 func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
+	return cmp.Or(s, "unknown")
 }
 
 // operators returns the operators without those that their successor is replacing.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/diagram"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // ungrouped is the largest number of names with the same edges that get a node each.
@@ -32,7 +32,7 @@ func (t *chart) findAbsent() []absentee {
 		}
 		edgesOf[e.from] = append(edgesOf[e.from], fmt.Sprintf("%q %s", e.to, e.kind))
 	}
-	sorting.Slice(names, t.older)
+	elements.Sort(names, t.older)
 	groups := map[string][]string{}
 	for _, name := range names {
 		slices.Sort(edgesOf[name])

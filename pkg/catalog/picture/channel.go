@@ -11,7 +11,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A chart is a channel that is being turned into a graph.
@@ -53,7 +53,7 @@ func (s *sketch) channel(c *catalog.Channel) *chart {
 			t.entries = append(t.entries, e)
 		}
 	}
-	sorting.Slice(t.entries, func(a, b catalog.Entry) int { return s.older(a.Name, b.Name) })
+	elements.Sort(t.entries, func(a, b catalog.Entry) int { return s.older(a.Name, b.Name) })
 	t.findNear()
 	t.findEdges()
 	t.draw()
@@ -139,7 +139,7 @@ func (t *chart) draw() {
 		t.graph.Nodes = append(t.graph.Nodes, t.node(e, more[e.Name]))
 	}
 	// Nodes for several names come first.
-	sorting.Slice(t.graph.Nodes, func(a, b diagram.Node) int {
+	elements.Sort(t.graph.Nodes, func(a, b diagram.Node) int {
 		if len(a.Names)+len(b.Names) > 0 {
 			return cmp.Compare(len(b.Names), len(a.Names))
 		}

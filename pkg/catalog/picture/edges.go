@@ -10,7 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Limits for a channel that is larger than any real one: maxTried is the number of pairs of a
@@ -31,7 +31,7 @@ type edge struct {
 // findEdges lists the edges of the channel and chooses which are drawn.
 func (t *chart) findEdges() {
 	successors := slices.Clone(t.entries)
-	sorting.Slice(successors, func(a, b catalog.Entry) int { return cmp.Compare(t.near[a.Name], t.near[b.Name]) })
+	elements.Sort(successors, func(a, b catalog.Entry) int { return cmp.Compare(t.near[a.Name], t.near[b.Name]) })
 
 	hasUpdate := map[string]bool{} // names that a drawn edge leads from
 	for _, e := range t.entries {

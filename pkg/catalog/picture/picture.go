@@ -35,7 +35,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Options add to a drawing what the package itself does not contain.
@@ -66,10 +66,7 @@ func Draw(p *catalog.Package, o Options) (diagram.Drawing, error) {
 	}
 	s := newSketch(p, o)
 	d := diagram.Drawing{Title: p.Name, Marks: marks(), Kinds: kinds()}
-	var charts []*chart
-	for _, c := range channels {
-		charts = append(charts, s.channel(c))
-	}
+	charts := elements.Map(channels, s.channel)
 	if !o.All {
 		foldShared(charts)
 	}
@@ -91,11 +88,8 @@ func Draw(p *catalog.Package, o Options) (diagram.Drawing, error) {
 func choose(p *catalog.Package, names []string) ([]*catalog.Channel, error) {
 	if len(names) == 0 {
 		channels := slices.Clone(p.Channels)
-		sorting.Slice(channels, func(a, b *catalog.Channel) int {
-			if first := rank(b.Name == p.DefaultChannel) - rank(a.Name == p.DefaultChannel); first != 0 {
-				return first
-			}
-			return natural(b.Name, a.Name)
+		elements.Sort(channels, func(a, b *catalog.Channel) int {
+			return cmp.Or(rank(b.Name == p.DefaultChannel)-rank(a.Name == p.DefaultChannel), natural(b.Name, a.Name))
 		})
 		return channels, nil
 	}
@@ -145,10 +139,7 @@ func digits(s string) int {
 }
 
 func unknownChannel(p *catalog.Package, name string) error {
-	var all []string
-	for _, c := range p.Channels {
-		all = append(all, c.Name)
-	}
+	all := elements.Map(p.Channels, func(c *catalog.Channel) string { return c.Name })
 	if near := suggest.Nearest(name, all); len(near) > 0 {
 		return fmt.Errorf("package %s has no channel %q; did you mean %s?", p.Name, name, strings.Join(near, ", "))
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/picture"
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -39,9 +40,7 @@ func keeping(p *catalog.Package, names ...string) *catalog.Package {
 	stable := *p.Channel("stable")
 	stable.Entries = slices.DeleteFunc(slices.Clone(stable.Entries), func(e catalog.Entry) bool { return !slices.Contains(names, e.Name) })
 	kept.Channels = []*catalog.Channel{&stable}
-	for _, name := range names {
-		kept.Bundles = append(kept.Bundles, p.Bundle(name))
-	}
+	kept.Bundles = append(kept.Bundles, elements.Map(names, p.Bundle)...)
 	return kept
 }
 
@@ -198,10 +197,7 @@ func TestReleasesStandInTheirOrder(t *testing.T) {
 		c.Entries = append(c.Entries, catalog.Entry{Name: b.name})
 	}
 	p.Channels = []*catalog.Channel{c}
-	var got []string
-	for _, n := range draw(t, p, picture.Options{}).Graphs[0].Nodes {
-		got = append(got, n.ID)
-	}
+	got := elements.Map(draw(t, p, picture.Options{}).Graphs[0].Nodes, func(n diagram.Node) string { return n.ID })
 	fail.Diff(t, []string{"c", "b", "a", "d"}, got)
 }
 
@@ -288,10 +284,7 @@ func TestFoldPruned(t *testing.T) {
 	}
 	p.Channels = []*catalog.Channel{all}
 	d := draw(t, p, picture.Options{Kept: &catalog.Package{Name: "kite", Channels: []*catalog.Channel{some}}, Installed: []graph.At{{Name: "kite.v1.3.0"}}, FoldPruned: true})
-	var got []string
-	for _, n := range d.Graphs[0].Nodes {
-		got = append(got, fmt.Sprint(n.Label, " ", len(n.Names)))
-	}
+	got := elements.Map(d.Graphs[0].Nodes, func(n diagram.Node) string { return fmt.Sprint(n.Label, " ", len(n.Names)) })
 	slices.Sort(got)
 	fail.Diff(t, []string{"1.3.0 0", "1.6.0 0", "1.7.0 0", "1.8.0 0", "2 bundles 2", "3 bundles 3"}, got)
 }

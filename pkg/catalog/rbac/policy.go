@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // APIGroup is the group of roles and bindings.
@@ -168,7 +168,7 @@ func (p *Policy) Accounts() []Account {
 			found[a] = true
 		}
 	}
-	return sorting.Sorted(maps.Keys(found), func(a, b Account) int { return strings.Compare(a.String(), b.String()) })
+	return elements.Sorted(maps.Keys(found), func(a, b Account) int { return strings.Compare(a.String(), b.String()) })
 }
 
 // rules returns the rules of an account by namespace, and the bindings whose role is not in the policy.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -109,12 +110,7 @@ func TestRolesAreLeast(t *testing.T) {
 	const seed = 16
 	random := rand.New(rand.NewPCG(seed, seed))
 	pick := func(from ...string) []string {
-		var list []string
-		for _, s := range from {
-			if random.IntN(3) == 0 {
-				list = append(list, s)
-			}
-		}
+		list := elements.Filter(from, func(_ string) bool { return random.IntN(3) == 0 })
 		return append(list, from[random.IntN(len(from))])
 	}
 	for round := range 100 {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Cluster is the namespace of permissions in all namespaces and on objects without one.
@@ -37,7 +37,7 @@ func (s *Set) Namespaces() []string { return slices.Sorted(maps.Keys(s.namespace
 
 // Permissions returns the permissions in a namespace, sorted.
 func (s *Set) Permissions(namespace string) []Permission {
-	return sorting.Sorted(maps.Keys(s.namespaces[namespace]), Permission.Compare)
+	return elements.Sorted(maps.Keys(s.namespaces[namespace]), Permission.Compare)
 }
 
 // Without returns what a set has and rules do not permit. Those in Cluster permit in all namespaces.
@@ -147,7 +147,7 @@ func group(permissions map[Permission]bool) []Rule {
 		}
 		rules = append(rules, r)
 	}
-	sorting.Slice(rules, func(a, b Rule) int {
+	elements.Sort(rules, func(a, b Rule) int {
 		return cmp.Or(
 			slices.Compare(a.NonResourceURLs, b.NonResourceURLs), slices.Compare(a.APIGroups, b.APIGroups),
 			slices.Compare(a.Resources, b.Resources), slices.Compare(a.ResourceNames, b.ResourceNames), slices.Compare(a.Verbs, b.Verbs),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -109,11 +110,7 @@ func cut(whole *catalog.Catalog, names ...string) *catalog.Catalog {
 
 // refs returns the additions, as "CATALOG CHANNEL BUNDLE".
 func refs(additions []resolve.Addition) []string {
-	var all []string
-	for _, a := range additions {
-		all = append(all, a.Catalog+" "+a.Channel+" "+a.Bundle)
-	}
-	return all
+	return elements.Map(additions, func(a resolve.Addition) string { return a.Catalog + " " + a.Channel + " " + a.Bundle })
 }
 
 // closure repeats until nothing is added, as a plan does.

@@ -28,6 +28,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Catalog is one of the catalogs of a cluster.
@@ -109,10 +110,7 @@ func Dependencies(catalogs []Catalog, added []Addition) Result {
 // Dependents names the dependent bundles, at most three: `bundles "a.v1" and "a.v2" of CATALOG`.
 func (n Dependency) Dependents() string {
 	const most = 3
-	var quoted []string
-	for _, b := range n.Bundles[:min(most, len(n.Bundles))] {
-		quoted = append(quoted, fmt.Sprintf("%q", b))
-	}
+	quoted := elements.Map(n.Bundles[:min(most, len(n.Bundles))], func(b string) string { return fmt.Sprintf("%q", b) })
 	if more := len(n.Bundles) - most; more > 0 {
 		quoted = append(quoted, fmt.Sprintf("%d more", more))
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/blang/semver/v4"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // The remedy if no catalog has what a bundle depends on.
@@ -116,17 +116,14 @@ func (r *round) otherVersions(want inPackage) string {
 		if len(have) == 0 {
 			continue
 		}
-		sorting.Slice(have, semver.Version.Compare)
+		elements.Sort(have, semver.Version.Compare)
 		have = slices.CompactFunc(have, semver.Version.Equals)
 		first, last := have[0], have[len(have)-1]
 		if len(have) > maxNames {
 			return fmt.Sprintf("%s has package %s in %d versions from %s to %s, none of them in the range",
 				s.Name, printable(want.name), len(have), first, last)
 		}
-		var names []string
-		for _, v := range have {
-			names = append(names, v.String())
-		}
+		names := elements.Map(have, func(v semver.Version) string { return v.String() })
 		return fmt.Sprintf("%s has package %s only in %s", s.Name, printable(want.name), enumerate(names, "and"))
 	}
 	return fmt.Sprintf("no catalog of the configuration has package %s", printable(want.name))

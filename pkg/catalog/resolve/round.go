@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A round is one call of Dependencies.
@@ -49,7 +49,7 @@ func newRound(catalogs []Catalog, added []Addition) *round {
 		}
 		r.sources = append(r.sources, s)
 	}
-	sorting.Slice(r.sources, byPreference)
+	elements.Sort(r.sources, byPreference)
 	for _, a := range added {
 		r.added[a.BundleRef] = true
 		r.added[BundleRef{Catalog: a.Catalog, Package: a.Package, Bundle: a.Bundle}] = true
@@ -99,13 +99,7 @@ func (r *round) rule(text string) (predicate, error) {
 
 // matching returns the candidates that satisfy the dependency, in their order.
 func (n *dependency) matching(candidates []candidate) []candidate {
-	var found []candidate
-	for _, o := range candidates {
-		if n.matches(o.bundle) {
-			found = append(found, o)
-		}
-	}
-	return found
+	return elements.Filter(candidates, func(o candidate) bool { return n.matches(o.bundle) })
 }
 
 // order returns the catalogs in the order in which a bundle of the source looks for others.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A source is a catalog during a round.
@@ -77,7 +77,7 @@ func (s *source) candidates() []candidate {
 func (s *source) sort(packages []*catalog.Package) []candidate {
 	var first, then []candidate
 	packages = slices.Clone(packages)
-	sorting.Slice(packages, func(a, b *catalog.Package) int { return strings.Compare(a.Name, b.Name) })
+	elements.Sort(packages, func(a, b *catalog.Package) int { return strings.Compare(a.Name, b.Name) })
 	for _, p := range packages {
 		named := make(map[string]*catalog.Bundle, len(p.Bundles))
 		for _, b := range p.Bundles {

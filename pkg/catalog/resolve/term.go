@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // An api is a kind of resource that one operator provides and others require.
@@ -64,7 +64,7 @@ func (t *valueCache) provided(b *catalog.Bundle) (apis []api, labels []string, d
 			deprecated = true
 		}
 	}
-	sorting.Slice(apis, compareAPIs)
+	elements.Sort(apis, compareAPIs)
 	slices.Sort(labels)
 	return slices.Compact(apis), slices.Compact(labels), deprecated
 }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Catalog returns what reading the image with these options would return. The error is ErrNotStored
@@ -98,7 +98,7 @@ func (s *Snapshot) outlines(wants func(string) bool) ([]*catalog.Package, error)
 		}
 		outlines = append(outlines, more...)
 	}
-	sorting.Slice(outlines, func(a, b *catalog.Package) int { return strings.Compare(a.Name, b.Name) })
+	elements.Sort(outlines, func(a, b *catalog.Package) int { return strings.Compare(a.Name, b.Name) })
 	return outlines, nil
 }
 

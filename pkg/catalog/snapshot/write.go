@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Write writes a snapshot of what was read of an image. Only the Content is stored, so a snapshot
@@ -61,7 +61,7 @@ func write(out io.Writer, c Content) error {
 			return fmt.Errorf("copying the older snapshot: %w", err)
 		}
 	}
-	sorting.Slice(ix.Packages, func(a, b storedPackage) int { return strings.Compare(a.Name, b.Name) })
+	elements.Sort(ix.Packages, func(a, b storedPackage) int { return strings.Compare(a.Name, b.Name) })
 	return w.finish(ix)
 }
 

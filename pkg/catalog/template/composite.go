@@ -14,6 +14,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // The builders of components.
@@ -148,10 +149,7 @@ func readContents(name string, r io.Reader, catalogs []catalogConfig) (*Composit
 func (t componentText) component(catalogs []catalogConfig) (c Component, err error) {
 	at := slices.IndexFunc(catalogs, func(c catalogConfig) bool { return c.Name == t.Name })
 	if at < 0 {
-		var names []string
-		for _, c := range catalogs {
-			names = append(names, c.Name)
-		}
+		names := elements.Map(catalogs, func(c catalogConfig) string { return c.Name })
 		hint := cmp.Or(suggest.Phrase(t.Name, names), "the catalogs are "+strings.Join(names, ", "))
 		return c, fmt.Errorf("there is no catalog of that name; %s", hint)
 	}
@@ -192,10 +190,7 @@ func (t componentText) component(catalogs []catalogConfig) (c Component, err err
 
 // Catalogs returns the names of the catalogs that have components, sorted.
 func (c *Composite) Catalogs() []string {
-	var names []string
-	for _, part := range c.Components {
-		names = append(names, part.Catalog)
-	}
+	names := elements.Map(c.Components, func(part Component) string { return part.Catalog })
 	slices.Sort(names)
 	return slices.Compact(names)
 }

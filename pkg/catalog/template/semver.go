@@ -10,7 +10,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A semverText is a semver template.
@@ -182,7 +182,7 @@ func (t *semverText) releases(bundles map[string]*catalog.Meta) (releases map[st
 			pkg, names[b.Name], versions[plain.String()] = b.Package, true, b.Name
 			releases[m.name] = append(releases[m.name], release{b.Name, b.Version})
 		}
-		sorting.Slice(releases[m.name], func(a, b release) int { return a.version.Compare(b.version) })
+		elements.Sort(releases[m.name], func(a, b release) int { return a.version.Compare(b.version) })
 	}
 	return releases, pkg, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A substitutesText is a substitutes template: a complete catalog, and bundles that take the places of others in its
@@ -60,10 +61,7 @@ func readSubstitutes(name string, raw []byte) (*substitutesText, error) {
 
 // images returns the images of the new bundles.
 func (t *substitutesText) images() (images []string) {
-	for _, s := range t.substitutions {
-		images = append(images, s.Name)
-	}
-	return images
+	return elements.Map(t.substitutions, func(s substitution) string { return s.Name })
 }
 
 // A substitutedChannel is an olm.channel with all its fields.

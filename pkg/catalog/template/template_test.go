@@ -15,6 +15,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -52,9 +53,7 @@ func rendered(t *testing.T, text string) []string {
 		}
 	}
 	for _, p := range c.Packages {
-		for _, b := range p.Bundles {
-			lines = append(lines, b.Name+" "+b.Image)
-		}
+		lines = append(lines, elements.Map(p.Bundles, func(b *catalog.Bundle) string { return b.Name + " " + b.Image })...)
 	}
 	return lines
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Check checks operators against the catalogs of a mirror, each as the generation of OLM that manages
@@ -92,7 +92,7 @@ func checkOperator(o installed.Operator, deps *dependencies, c cluster) Result {
 		}
 		a.Paths = append(a.Paths, routes...)
 	}
-	sorting.Slice(a.Paths, func(a, b Path) int { return cmp.Compare(a.Outcome.rank(), b.Outcome.rank()) })
+	elements.Sort(a.Paths, func(a, b Path) int { return cmp.Compare(a.Outcome.rank(), b.Outcome.rank()) })
 	a.Outcome = a.Paths[0].Outcome
 	worst := a.Paths[len(a.Paths)-1]
 	if o.Generation == graph.Classic && len(o.Channels) == 0 && worst.Outcome == Stranded && a.Outcome != Stranded {
@@ -125,10 +125,7 @@ func ambiguityNote(o installed.Operator, at graph.At, catalogs []Catalog, best P
 	if o.Generation != graph.V1 || len(catalogs) < 2 {
 		return ""
 	}
-	var all []extension.Catalog
-	for _, k := range catalogs {
-		all = append(all, extension.Catalog{Name: k.Name, Content: k.Kept})
-	}
+	all := elements.Map(catalogs, func(k Catalog) extension.Catalog { return extension.Catalog{Name: k.Name, Content: k.Kept} })
 	positions := []graph.At{at}
 	for _, k := range catalogs {
 		for _, h := range best.Hops {

@@ -12,6 +12,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
 	"github.com/gantry-mirror/gantry/pkg/catalog/upgrade"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 )
@@ -81,9 +82,7 @@ func v1(version string, channels ...string) installed.Operator {
 func format(a upgrade.Result) string {
 	lines := []string{strings.TrimSpace(string(a.Outcome) + " " + a.Explanation)}
 	fixes := func(all []upgrade.Fix) {
-		for _, m := range all {
-			lines = append(lines, "  fix: "+m.Message)
-		}
+		lines = append(lines, elements.Map(all, func(m upgrade.Fix) string { return "  fix: " + m.Message })...)
 	}
 	for _, r := range a.Paths {
 		line := fmt.Sprintf("%s/%s %s:", r.Catalog, r.Channel, r.Outcome)
@@ -102,9 +101,7 @@ func format(a upgrade.Result) string {
 		fixes(r.Fixes)
 	}
 	fixes(a.Fixes)
-	for _, note := range a.Notes {
-		lines = append(lines, "  note: "+note)
-	}
+	lines = append(lines, elements.Map(a.Notes, func(note string) string { return "  note: " + note })...)
 	return strings.Join(lines, "\n")
 }
 
@@ -233,10 +230,7 @@ func TestCheckRange(t *testing.T) {
 	broken := v1("1.0.0")
 	broken.Range = "one"
 	r := checked(t, []installed.Operator{pinned, certified, broken}, []upgrade.Catalog{{Name: "c", Kept: c}}, upgrade.Options{})
-	var got []string
-	for _, a := range r.Operators {
-		got = append(got, format(a))
-	}
+	got := elements.Map(r.Operators, format)
 	want := []string{
 		"reaches\nc/ reaches: p.v1.2.0(replaces)\n  it reaches the head p.v1.2.0",
 		"reaches\nc/ reaches: p.v1.3.0()\n  it reaches the head p.v1.3.0",

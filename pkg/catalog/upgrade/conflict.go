@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Conflict is an API that several packages of a mirror provide. A CustomResourceDefinition has one
@@ -48,7 +48,7 @@ func conflicts(catalogs []Catalog) []Conflict {
 			all = append(all, Conflict{at.group, at.kind, slices.Sorted(maps.Keys(packages))})
 		}
 	}
-	sorting.Slice(all, func(a, b Conflict) int {
+	elements.Sort(all, func(a, b Conflict) int {
 		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
 	})
 	return all

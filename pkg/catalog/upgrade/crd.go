@@ -8,7 +8,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // storedVersions finds the versions of custom resources that a hop removes. Both generations of OLM
@@ -52,7 +52,7 @@ func storedVersions(from, to facts) []Block {
 			apis = append(apis, installed.API{Group: crd.Group, Version: version, Kind: crd.Kind})
 		}
 	}
-	sorting.Slice(apis, func(a, b installed.API) int {
+	elements.Sort(apis, func(a, b installed.API) int {
 		return strings.Compare(a.Group+"/"+a.Kind+"/"+a.Version, b.Group+"/"+b.Kind+"/"+b.Version)
 	})
 	for _, api := range slices.Compact(apis) {

@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // explainGap explains why a path ends before the head, and sets the fixes that would close the gap.
@@ -171,10 +172,7 @@ func (c pathCheck) alternatives(except string) []Fix {
 
 // versions joins the versions of the bundles that hops lead to.
 func (c pathCheck) versions(hops []graph.Hop) string {
-	var all []string
-	for _, h := range hops {
-		all = append(all, c.kept.Bundle(h.To).Version.String())
-	}
+	all := elements.Map(hops, func(h graph.Hop) string { return c.kept.Bundle(h.To).Version.String() })
 	return strings.Join(all, ", ")
 }
 
@@ -196,12 +194,7 @@ func (c pathCheck) noChannel(r *Path) {
 // noHead explains that OLM v1 finds no bundle of the package.
 func (c pathCheck) noHead(r *Path) {
 	r.Explanation = "the mirror has no bundle"
-	var missing []string
-	for _, name := range c.operator.Channels {
-		if c.kept.Channel(name) == nil {
-			missing = append(missing, name)
-		}
-	}
+	missing := elements.Filter(c.operator.Channels, func(name string) bool { return c.kept.Channel(name) == nil })
 	if len(c.operator.Channels) > 0 {
 		r.Explanation += " in channel " + strings.Join(c.operator.Channels, ", ")
 	}
@@ -222,10 +215,7 @@ const maxEntries = 3
 // installedEntries formats the operators that a fix is for as entries of installed.
 func (c pathCheck) installedEntries() string {
 	all := slices.Concat([]installed.Operator{c.operator}, c.like)
-	var texts []string
-	for _, o := range all[:min(len(all), maxEntries)] {
-		texts = append(texts, installedEntry(o))
-	}
+	texts := elements.Map(all[:min(len(all), maxEntries)], installedEntry)
 	text := strings.Join(texts, ", ")
 	if more := len(all) - maxEntries; more > 0 {
 		text += fmt.Sprintf(" and %d more like these", more)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // Neighbors returns the updates that OLM v1 makes from the bundles of a package: of a ClusterExtension
@@ -35,7 +35,7 @@ func Neighbors(p *catalog.Package) []graph.Hop {
 			}
 		}
 	}
-	sorting.Slice(all, func(a, b graph.Hop) int {
+	elements.Sort(all, func(a, b graph.Hop) int {
 		return cmp.Or(strings.Compare(a.From, b.From), strings.Compare(a.To, b.To))
 	})
 	return slices.CompactFunc(all, func(a, b graph.Hop) bool { return a.From == b.From && a.To == b.To })
@@ -57,10 +57,6 @@ func Detours(p *catalog.Package, from *catalog.Bundle, to string) []string {
 			between = append(between, b)
 		}
 	}
-	sorting.Slice(between, func(a, b *catalog.Bundle) int { return a.Version.Compare(b.Version) })
-	var names []string
-	for _, b := range between {
-		names = append(names, b.Name)
-	}
-	return names
+	elements.Sort(between, func(a, b *catalog.Bundle) int { return a.Version.Compare(b.Version) })
+	return elements.Map(between, func(b *catalog.Bundle) string { return b.Name })
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Replacement is what clusters lose if a catalog replaces another one under its name.
@@ -88,13 +88,8 @@ func goneWith(p *catalog.Package, after Catalog) StrandedBundles {
 // byVersion returns the bundles of a package that have a version and that keep accepts, each once, the lowest first. A nil
 // keep accepts all.
 func byVersion(p *catalog.Package, keep func(name string) bool) []*catalog.Bundle {
-	var all []*catalog.Bundle
-	for _, b := range p.Bundles {
-		if b.VersionErr == nil && (keep == nil || keep(b.Name)) {
-			all = append(all, b)
-		}
-	}
-	sorting.Slice(all, func(a, b *catalog.Bundle) int {
+	all := elements.Filter(p.Bundles, func(b *catalog.Bundle) bool { return b.VersionErr == nil && (keep == nil || keep(b.Name)) })
+	elements.Sort(all, func(a, b *catalog.Bundle) int {
 		return cmp.Or(catalog.NewVersionRelease(a.Version, a.Release).Compare(catalog.NewVersionRelease(b.Version, b.Release)), cmp.Compare(a.Name, b.Name))
 	})
 	return slices.CompactFunc(all, func(a, b *catalog.Bundle) bool { return a.Name == b.Name })
@@ -225,11 +220,7 @@ func (r replacedPackage) strandedIn(channel string, listed map[string]bool, gene
 			}
 		}
 	}
-	var all []StrandedBundles
-	for _, p := range lost {
-		all = append(all, r.describe(p, channel))
-	}
-	return all
+	return elements.Map(lost, func(p *lostPath) StrandedBundles { return r.describe(p, channel) })
 }
 
 // describe returns a lost path with its fixes.

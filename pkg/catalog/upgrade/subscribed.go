@@ -1,12 +1,14 @@
 package upgrade
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // follows reports whether an operator's Subscription names the CatalogSource of a catalog. Without
@@ -23,12 +25,7 @@ func follows(o installed.Operator, k Catalog) bool {
 // subscribed returns the catalogs that may update an operator: the one that its Subscription names,
 // or all if it names none of the mirror.
 func subscribed(o installed.Operator, catalogs []Catalog) []Catalog {
-	var its []Catalog
-	for _, k := range catalogs {
-		if follows(o, k) {
-			its = append(its, k)
-		}
-	}
+	its := elements.Filter(catalogs, func(k Catalog) bool { return follows(o, k) })
 	if len(its) > 0 {
 		return its
 	}
@@ -77,9 +74,7 @@ func notMirrored(o installed.Operator, catalogs []Catalog) (Outcome, string, []F
 					"set the source of its Subscription to %s, which has the package", k.CatalogSource)})
 			}
 		}
-		if why == "" {
-			why = fmt.Sprintf("the mirror's copy of its catalog %s does not have package %s, so it gets no updates", o.Catalog, o.Package)
-		}
+		why = cmp.Or(why, fmt.Sprintf("the mirror's copy of its catalog %s does not have package %s, so it gets no updates", o.Catalog, o.Package))
 		return NotMirrored, why, fixes
 	case named:
 		return OtherSource, fmt.Sprintf("the source of its Subscription, %s, is not a CatalogSource of this mirror, and the mirror does not have package %s", o.Catalog, o.Package), fixes

@@ -22,6 +22,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/installed"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Catalog is one catalog of a mirror.
@@ -72,13 +73,7 @@ type Report struct {
 
 // WithOutcome returns the results that have one of the outcomes.
 func (r Report) WithOutcome(outcomes ...Outcome) []Result {
-	var all []Result
-	for _, a := range r.Operators {
-		if slices.Contains(outcomes, a.Outcome) {
-			all = append(all, a)
-		}
-	}
-	return all
+	return elements.Filter(r.Operators, func(a Result) bool { return slices.Contains(outcomes, a.Outcome) })
 }
 
 // An Outcome classifies what an operator gets from the mirror. The set is closed.

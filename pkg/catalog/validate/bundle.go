@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // bundles checks the bundles of a package.
@@ -46,7 +46,7 @@ func (r *report) bundles(p *catalog.Package) {
 		if len(same) < 2 {
 			continue
 		}
-		sorting.Slice(same, func(a, b *catalog.Bundle) int { return cmp.Compare(a.Name, b.Name) })
+		elements.Sort(same, func(a, b *catalog.Bundle) int { return cmp.Compare(a.Name, b.Name) })
 		names := make([]string, len(same))
 		for i, b := range same {
 			names[i] = b.Name

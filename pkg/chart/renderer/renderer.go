@@ -107,9 +107,7 @@ type Renderer struct {
 // New returns a Renderer that runs the program at path. Close ends it.
 func New(path string, o Options) *Renderer {
 	o.Memory = cmp.Or(o.Memory, defaultMemory)
-	if o.Time == 0 {
-		o.Time = defaultTime
-	}
+	o.Time = cmp.Or(o.Time, defaultTime)
 	return &Renderer{path: path, o: o}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -60,10 +61,7 @@ func TestDetours(t *testing.T) {
 		if result == nil {
 			t.Fatal(err)
 		}
-		var got []string
-		for _, u := range result.CRDSafety.Refused {
-			got = append(got, u.From+" -> "+u.To+" via "+u.Via)
-		}
+		got := elements.Map(result.CRDSafety.Refused, func(u ComparedUpdate) string { return u.From + " -> " + u.To + " via " + u.Via })
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog/extension"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -23,10 +24,7 @@ func namedCatalogs(workspace string, s *build.Selection) ([]resources.Catalog, e
 	if err != nil {
 		return nil, err
 	}
-	var all []resources.Catalog
-	for _, c := range s.Catalogs {
-		all = append(all, mirror.CatalogOf(c.Catalog))
-	}
+	all := elements.Map(s.Catalogs, func(c build.SelectedCatalog) resources.Catalog { return mirror.CatalogOf(c.Catalog) })
 	named, _, err := resources.NameCatalogs(all, saved)
 	return named, advice.Wrap(advice.Input, err, "")
 }

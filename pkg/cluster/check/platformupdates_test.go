@@ -18,6 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/cluster/check"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
@@ -72,19 +73,13 @@ func outcomes(r *proof.Report) (hops, problems []string) {
 				word = " yes"
 			}
 			hops = append(hops, strings.Join(append([]string{h.From + " " + h.To + word}, h.Risks...), " "))
-			for _, p := range h.Problems {
-				problems = append(problems, p.Problem)
-			}
+			problems = append(problems, elements.Map(h.Problems, func(p proof.Problem) string { return p.Problem })...)
 		}
 	}
 	for _, x := range r.Releases {
-		for _, p := range x.Problems {
-			problems = append(problems, x.Name+": "+p.Problem)
-		}
+		problems = append(problems, elements.Map(x.Problems, func(p proof.Problem) string { return x.Name + ": " + p.Problem })...)
 	}
-	for _, p := range r.Problems {
-		problems = append(problems, p.Problem)
-	}
+	problems = append(problems, elements.Map(r.Problems, func(p proof.Problem) string { return p.Problem })...)
 	return hops, problems
 }
 

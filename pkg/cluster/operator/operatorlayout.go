@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,10 +46,7 @@ func (s *Operators) openLayout(ctx context.Context, dir string) error {
 		if err != nil {
 			return plannedImage{}, err
 		}
-		d := ref.Digest
-		if d == "" {
-			d = named[ref.Path+":"+ref.Tag]
-		}
+		d := cmp.Or(ref.Digest, named[ref.Path+":"+ref.Tag])
 		if d == "" {
 			return plannedImage{}, fmt.Errorf("image %s is not in %s: %w", name, s.where, fs.ErrNotExist)
 		}

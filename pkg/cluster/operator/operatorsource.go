@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/install"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
@@ -66,9 +68,7 @@ type PinnedReader struct {
 
 // Manifest implements image.Reader.
 func (r PinnedReader) Manifest(ctx context.Context, name string, d digest.Digest) (ocispec.Descriptor, []byte, error) {
-	if d == "" {
-		d = r.Root
-	}
+	d = cmp.Or(d, r.Root)
 	return r.Reader.Manifest(ctx, name, d)
 }
 
@@ -267,10 +267,7 @@ func (s *Operators) nameCatalogs(workspace string) error {
 	if err != nil {
 		return err
 	}
-	var all []resources.Catalog
-	for _, c := range s.Catalogs {
-		all = append(all, c.Catalog)
-	}
+	all := elements.Map(s.Catalogs, func(c Catalog) resources.Catalog { return c.Catalog })
 	named, _, err := resources.NameCatalogs(all, saved)
 	if err != nil {
 		return advice.Wrap(advice.Input, err, "")
@@ -302,10 +299,7 @@ func (s *Operators) find(ctx context.Context, o *InstallOptions) (*Catalog, *cat
 	case len(found) == 0:
 		return nil, nil, listing.UnknownPackage(o.Package, names, s.where, "mirror it, or name another mirror, archive or layout with Options.From")
 	case len(found) > 1:
-		var sources []string
-		for _, c := range found {
-			sources = append(sources, c.Source)
-		}
+		sources := elements.Map(found, func(c *Catalog) string { return c.Source })
 		return nil, nil, env.InputHint("choose one with Options.Catalog", "several catalogs have package %s: %s", o.Package, strings.Join(sources, ", "))
 	}
 	content, err := s.Read(ctx, found[0].At, catalog.Options{Keep: func(name string) bool { return name == o.Package }})

@@ -18,7 +18,7 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/delta/recompress"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Stream is a stream of raw deflate within content.
@@ -115,7 +115,7 @@ func (s *source) add(all []Named, name string, at, packed, unpacked int64) []Nam
 
 // inOrder sorts streams, and removes those that overlap with one before them.
 func inOrder(all []Named) []Named {
-	sorting.Slice(all, func(a, b Named) int { return cmp.Compare(a.Start, b.Start) })
+	elements.Sort(all, func(a, b Named) int { return cmp.Compare(a.Start, b.Start) })
 	end := int64(-1)
 	all = slices.DeleteFunc(all, func(s Named) bool {
 		if s.Start < end {

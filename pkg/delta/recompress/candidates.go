@@ -10,7 +10,7 @@ import (
 
 	"github.com/klauspost/compress/flate"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // evidence is what the beginning of a blob shows about its compressor.
@@ -112,7 +112,7 @@ func (e evidence) candidates() []candidate {
 			}
 		}
 	}
-	sorting.Slice(all, func(a, b candidate) int { return cmp.Compare(ranks[a], ranks[b]) })
+	elements.Sort(all, func(a, b candidate) int { return cmp.Compare(ranks[a], ranks[b]) })
 	return all
 }
 

@@ -57,6 +57,21 @@ func ReadInput(name string, limit int64) ([]byte, fs.FileInfo, error) {
 	return text, info, err
 }
 
+// ReadStart reads the first bytes of a file as OpenInput opens it, at most limit.
+func ReadStart(name string, limit int64) ([]byte, fs.FileInfo, error) {
+	in, err := OpenInput(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(in, limit))
+	return text, info, err
+}
+
 // Stat returns information about the file.
 func (in *Input) Stat() (fs.FileInfo, error) { return in.file.Stat() }
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/httpserver/catalogserver/api"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // An index finds what OLM classic requests: by package, channel and bundle, and by the APIs that
@@ -103,7 +103,7 @@ func (x *index) add(p *catalog.Package) []string {
 		if err != nil {
 			problem("%v", err)
 		}
-		sorting.Slice(provided, compareAPIs)
+		elements.Sort(provided, compareAPIs)
 		bundles[b.Name], apis[b.Name] = b, slices.Compact(provided) // some bundles have an API twice
 	}
 	for _, c := range p.Channels {
@@ -127,7 +127,7 @@ func (x *index) add(p *catalog.Package) []string {
 			entry := channelEntry{pkg, ch, e, b}
 			ch.entries[e.Name], ch.sorted = entry, append(ch.sorted, entry)
 		}
-		sorting.Slice(ch.sorted, func(a, b channelEntry) int { return cmp.Compare(a.entry.Name, b.entry.Name) })
+		elements.Sort(ch.sorted, func(a, b channelEntry) int { return cmp.Compare(a.entry.Name, b.entry.Name) })
 		for _, e := range ch.sorted {
 			for _, a := range apis[e.entry.Name] {
 				x.providers[a] = append(x.providers[a], e)

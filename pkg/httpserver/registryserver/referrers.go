@@ -12,7 +12,7 @@ import (
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // referrers are the manifests of a repository that name another one as their subject. They are
@@ -66,7 +66,7 @@ func (r *Registry) referrersIn(ctx context.Context, res resource) (map[digest.Di
 		}
 	}
 	// Archives contain manifests in this order.
-	sorting.Slice(manifests, func(a, b *content) int { return strings.Compare(string(a.digest), string(b.digest)) })
+	elements.Sort(manifests, func(a, b *content) int { return strings.Compare(string(a.digest), string(b.digest)) })
 	known := map[digest.Digest][]ocispec.Descriptor{}
 	for _, m := range manifests {
 		_, raw, err := r.source.Manifest(ctx, res.name, m.digest)

@@ -28,8 +28,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // An Image is an image in one repository.
@@ -92,7 +92,7 @@ func New(source image.Reader, log *slog.Logger, images iter.Seq[Image]) (*Regist
 	for name, repo := range r.repositories {
 		slices.Sort(repo.has)
 		repo.has = slices.Clip(slices.Compact(repo.has))
-		sorting.Slice(repo.tags, func(a, b tag) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.manifest, b.manifest)) })
+		elements.Sort(repo.tags, func(a, b tag) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.manifest, b.manifest)) })
 		repo.tags = slices.Clip(slices.Compact(repo.tags))
 		for i := 1; i < len(repo.tags); i++ {
 			if a, b := repo.tags[i-1], repo.tags[i]; a.name == b.name {

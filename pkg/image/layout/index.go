@@ -16,6 +16,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
@@ -132,10 +133,7 @@ func explain(name string, found, all []ocispec.Descriptor) (problem, hint string
 	case len(found) > 1:
 		return fmt.Sprintf("%d images are named %q", len(found), name), "name one by its digest: " + choices(found)
 	}
-	var names []string
-	for _, m := range all {
-		names = append(names, m.Annotations[ocispec.AnnotationRefName])
-	}
+	names := elements.Map(all, func(m ocispec.Descriptor) string { return m.Annotations[ocispec.AnnotationRefName] })
 	if near := suggest.Phrase(name, names); near != "" {
 		return fmt.Sprintf("no image is named %q", name), near
 	}

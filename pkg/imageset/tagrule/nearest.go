@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // maxNearest is the number of tags that Nearest lists.
@@ -33,7 +33,7 @@ func (s *Selector) Nearest(tags []string) string {
 		failed[why] = append(failed[why], t)
 	}
 	for _, all := range failed {
-		sorting.Slice(all, compare)
+		elements.Sort(all, compare)
 	}
 	switch {
 	case len(failed[failsPrerelease]) > 0:
@@ -41,12 +41,7 @@ func (s *Selector) Nearest(tags []string) string {
 	case len(failed[failsExclude]) > 0:
 		return list(failed[failsExclude], "matches, but is excluded", "match, but are excluded")
 	case len(failed[failsSemver]) > 0:
-		var versions []Tag
-		for _, t := range failed[failsSemver] {
-			if t.version != nil {
-				versions = append(versions, t)
-			}
-		}
+		versions := elements.Filter(failed[failsSemver], func(t Tag) bool { return t.version != nil })
 		if len(versions) == 0 {
 			return fmt.Sprintf("no tag is a version; it has %s", names(failed[failsSemver]))
 		}
@@ -68,13 +63,7 @@ func (s *Selector) inside(tags []Tag) []Tag {
 	if err != nil {
 		return nil
 	}
-	var inside []Tag
-	for _, t := range tags {
-		if part.MatchString(t.Name) {
-			inside = append(inside, t)
-		}
-	}
-	return inside
+	return elements.Filter(tags, func(t Tag) bool { return part.MatchString(t.Name) })
 }
 
 // Unused returns the expressions of Exclude that match no tag as a whole, but a part of a selected one:
@@ -95,10 +84,7 @@ func (s *Selector) Unused(tags, selected []string) []string {
 
 // names lists the first tags and counts the others.
 func names(tags []Tag) string {
-	var all []string
-	for _, t := range tags[:min(maxNearest, len(tags))] {
-		all = append(all, t.Name)
-	}
+	all := elements.Map(tags[:min(maxNearest, len(tags))], func(t Tag) string { return t.Name })
 	text := strings.Join(all, ", ")
 	if more := len(tags) - maxNearest; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)

@@ -21,7 +21,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Rule says which tags of a repository are selected. The zero value selects all.
@@ -99,7 +99,7 @@ func (s *Selector) Match(tags []string) []Tag {
 			all = append(all, t)
 		}
 	}
-	sorting.Slice(all, compare)
+	elements.Sort(all, compare)
 	return slices.CompactFunc(all, func(a, b Tag) bool { return a.Name == b.Name })
 }
 
@@ -206,15 +206,10 @@ func (s *Selector) MeetsAge(created time.Time) bool {
 // Choose returns the names of the selected tags among those that Match returned, sorted. created are the
 // times when the images were created; it may be nil unless NeedsDates.
 func (s *Selector) Choose(matched []Tag, created map[string]time.Time) []string {
-	var kept []Tag
-	for _, t := range matched {
-		if s.MeetsAge(created[t.Name]) {
-			kept = append(kept, t)
-		}
-	}
+	kept := elements.Filter(matched, func(t Tag) bool { return s.MeetsAge(created[t.Name]) })
 	if n := s.rule.Newest; n > 0 && len(kept) > n {
 		if !s.ByVersion(matched) {
-			sorting.Slice(kept, func(a, b Tag) int { return created[b.Name].Compare(created[a.Name]) })
+			elements.Sort(kept, func(a, b Tag) int { return created[b.Name].Compare(created[a.Name]) })
 		}
 		kept = kept[:n]
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Kind and Version are those of the document.
@@ -117,14 +117,14 @@ func (p *DeletionPlan) Empty() bool {
 
 // sort sorts the lists and counts.
 func (p *DeletionPlan) sort() {
-	sorting.Slice(p.Tags, func(a, b Tag) int {
+	elements.Sort(p.Tags, func(a, b Tag) int {
 		return cmp.Or(strings.Compare(a.Repository, b.Repository), strings.Compare(a.Tag, b.Tag))
 	})
-	sorting.Slice(p.Manifests, compareManifests)
-	sorting.Slice(p.Lists, func(a, b List) int {
+	elements.Sort(p.Manifests, compareManifests)
+	elements.Sort(p.Lists, func(a, b List) int {
 		return cmp.Or(strings.Compare(a.Repository, b.Repository), strings.Compare(string(a.Subject), string(b.Subject)))
 	})
-	sorting.Slice(p.Kept, func(a, b Kept) int {
+	elements.Sort(p.Kept, func(a, b Kept) int {
 		return cmp.Or(strings.Compare(a.Repository, b.Repository), strings.Compare(string(a.Digest), string(b.Digest)), strings.Compare(a.Tag, b.Tag))
 	})
 	p.count()

@@ -14,8 +14,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Options are options of Make and Execute.
@@ -106,10 +106,7 @@ func (m *maker) parse(mediaType string, raw []byte) (*content, digest.Digest, er
 func Make(ctx context.Context, r *Recorded, registry Reader, o Options) (*DeletionPlan, error) {
 	m := &maker{recorded: r, registry: registry, streams: o.streams()}
 	r.wantSubjects()
-	var surveys []*survey
-	for _, repo := range r.unwanted() {
-		surveys = append(surveys, newSurvey(repo, m))
-	}
+	surveys := elements.Map(r.unwanted(), func(repo *repository) *survey { return newSurvey(repo, m) })
 	failed := make([]error, len(surveys))
 	var done int
 	var mu sync.Mutex
@@ -149,7 +146,7 @@ func Make(ctx context.Context, r *Recorded, registry Reader, o Options) (*Deleti
 		}
 		s.addTo(p)
 	}
-	sorting.Slice(p.Manifests, compareManifests)
+	elements.Sort(p.Manifests, compareManifests)
 	m.countBytes(p, surveys)
 	p.sort()
 	return p, nil
@@ -204,12 +201,7 @@ func (s *survey) addTo(p *DeletionPlan) {
 		}
 	}
 	for subject, list := range s.lists {
-		var gone []digest.Digest
-		for _, d := range list {
-			if s.candidate(d) != nil && s.held[d] == "" {
-				gone = append(gone, d)
-			}
-		}
+		gone := elements.Filter(list, func(d digest.Digest) bool { return s.candidate(d) != nil && s.held[d] == "" })
 		if slices.Sort(gone); len(gone) > 0 {
 			p.Lists = append(p.Lists, List{Repository: s.path, Subject: subject, Remove: gone})
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -107,9 +108,7 @@ func planOf(images ...worldImage) *plan.Plan {
 	for _, d := range slices.Sorted(maps.Keys(manifests)) {
 		p.Manifests = append(p.Manifests, manifests[d])
 	}
-	for _, d := range slices.Sorted(maps.Keys(blobs)) {
-		p.Blobs = append(p.Blobs, blobs[d])
-	}
+	p.Blobs = append(p.Blobs, elements.Map(slices.Sorted(maps.Keys(blobs)), func(d digest.Digest) plan.Blob { return blobs[d] })...)
 	return p
 }
 

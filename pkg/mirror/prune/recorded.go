@@ -22,6 +22,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -291,11 +292,7 @@ func (r *Recorded) want(repo *repository, d digest.Digest) {
 
 // Unwanted returns the repositories in the registry with a manifest or a tag that no revision needs, sorted.
 func (r *Recorded) Unwanted() []string {
-	var paths []string
-	for _, repo := range r.unwanted() {
-		paths = append(paths, repo.path)
-	}
-	return paths
+	return elements.Map(r.unwanted(), func(repo *repository) string { return repo.path })
 }
 
 // unwanted returns the repositories with a manifest or a tag that no revision needs, sorted by path.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/page"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -75,12 +76,7 @@ func (b *builder) leftOut() (tables []page.Table) {
 			unlisted.Rows = append(unlisted.Rows, page.Row{Cells: []page.Cell{{Text: u.Bundle}, {Text: u.Image, Code: true}, {Text: strings.Join(u.Found, "; ")}, {Tags: []page.Tag{in}}, askedBy("", b.find.InCatalog(c, u.Package))}})
 		}
 	}
-	for _, t := range []page.Table{young, unlisted} {
-		if len(t.Rows) > 0 {
-			tables = append(tables, t)
-		}
-	}
-	return tables
+	return elements.Filter([]page.Table{young, unlisted}, func(t page.Table) bool { return len(t.Rows) > 0 })
 }
 
 // summarize returns the head of the default channel of a package, the number of its bundles, and why they are kept.

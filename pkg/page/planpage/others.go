@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/page"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // others shows images, charts and files.
@@ -71,7 +71,7 @@ func (b *builder) signatures() page.Section {
 	for x := range count {
 		signers = append(signers, x)
 	}
-	sorting.Slice(signers, plan.CompareSigners)
+	elements.Sort(signers, plan.CompareSigners)
 	if len(signers) > 0 {
 		t := page.Table{Caption: "Signers, by the signature policy", Columns: Columns("Signer", "Type", "#Images", "Asked for by")}
 		lines := b.SignerLines()

@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/page"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/plan/asked"
 	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Options are a plan, and what is known beside it.
@@ -152,7 +152,7 @@ func (b *builder) attention() page.Section {
 		s.Messages = append(s.Messages, m)
 	}
 	rank := map[page.Level]int{page.Error: 0, page.Warning: 1, page.Note: 2}
-	sorting.Slice(s.Messages, func(x, y page.Message) int { return rank[x.Level] - rank[y.Level] })
+	elements.Sort(s.Messages, func(x, y page.Message) int { return rank[x.Level] - rank[y.Level] })
 	return s
 }
 

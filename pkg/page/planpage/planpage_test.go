@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/page"
 	"github.com/gantry-mirror/gantry/pkg/page/planpage"
@@ -229,9 +230,7 @@ func TestChanges(t *testing.T) {
 	o := sample(t, 3)
 	texts := func() (all []string) {
 		s := find(t, planpage.New(o), planpage.Changes)
-		for _, m := range s.Messages {
-			all = append(all, m.Text)
-		}
+		all = append(all, elements.Map(s.Messages, func(m page.Message) string { return m.Text })...)
 		for _, table := range s.Tables {
 			all = append(all, rows(table)...)
 		}

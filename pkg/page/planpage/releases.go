@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/page"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -31,10 +32,7 @@ func (b *builder) releases() page.Section {
 		if r.Unverified {
 			signed.Tags[0] = page.Tag{Text: "not verified", Look: page.Warn}
 		}
-		var why []string
-		for _, x := range r.Reasons {
-			why = append(why, strings.TrimPrefix(x.Channel+": "+x.Reason, ": "))
-		}
+		why := elements.Map(r.Reasons, func(x plan.ReleaseReason) string { return strings.TrimPrefix(x.Channel+": "+x.Reason, ": ") })
 		size := b.sizes[key]
 		t.Rows = append(t.Rows, page.Row{Cells: []page.Cell{{Text: r.Name(), Link: releaseID(i), Note: r.URL}, {Text: strings.Join(why, "; ")}, signed, Count(size.Images), Bytes(size.Bytes), askedBy("the plan", lines...)}})
 		item := page.Item{ID: releaseID(i), Title: r.Name(), Note: fmt.Sprintf("%s, %s", env.Number(size.Images, "image", "images"), progress.Bytes(size.Bytes)), Lines: lines}

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/page"
 	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // listedParts is how many parts the table of sizes has.
@@ -40,7 +40,7 @@ func (b *builder) sizeSection() page.Section {
 	for _, p := range known {
 		parts = append(parts, p)
 	}
-	sorting.Slice(parts, func(x, y part) int {
+	elements.Sort(parts, func(x, y part) int {
 		return cmp.Or(cmp.Compare(b.sizes[y.key].Bytes, b.sizes[x.key].Bytes), cmp.Compare(x.key, y.key))
 	})
 	if len(parts) > listedParts {

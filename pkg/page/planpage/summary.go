@@ -3,6 +3,7 @@ package planpage
 import (
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/page"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
@@ -35,10 +36,5 @@ func Summary(p *plan.Plan) (tables []page.Table) {
 	for _, img := range (&builder{Options: Options{Plan: p}}).additional() {
 		others.Rows = append(others.Rows, page.Row{Cells: []page.Cell{{Text: sourceName(img), Note: strings.Join(img.Names(), ", ")}, {Text: "image"}, Count(1), Bytes(img.Size)}})
 	}
-	for _, t := range []page.Table{packages, others} {
-		if len(t.Rows) > 0 {
-			tables = append(tables, t)
-		}
-	}
-	return tables
+	return elements.Filter([]page.Table{packages, others}, func(t page.Table) bool { return len(t.Rows) > 0 })
 }

@@ -8,10 +8,10 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // signaturesList is the list of Reason for what belongs to another image.
@@ -196,5 +196,5 @@ func (w *attacher) addFailures() {
 			w.attachedImages.missing = append(w.attachedImages.missing, plan.NewMissing(name, plan.SignatureImage, r.err, []plan.Reason{{List: signaturesList}}))
 		}
 	}
-	sorting.Slice(w.attachedImages.missing, func(a, b plan.Missing) int { return strings.Compare(a.Source, b.Source) })
+	elements.Sort(w.attachedImages.missing, func(a, b plan.Missing) int { return strings.Compare(a.Source, b.Source) })
 }

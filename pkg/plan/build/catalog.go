@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
 	"github.com/gantry-mirror/gantry/pkg/catalog/template"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -290,9 +291,7 @@ func (r *selectedCatalog) build(ctx context.Context, sources Sources, format man
 	if entry.Digest, err = inFormat(ctx, r.op.Catalog, built.Root.Digest, sources, format); err != nil {
 		return entry, nil, fmt.Errorf("building the image of catalog %s: %w", r.op.Catalog, err)
 	}
-	for _, warning := range built.Warnings {
-		notes = append(notes, entry.Name()+": "+warning)
-	}
+	notes = elements.Map(built.Warnings, func(warning string) string { return entry.Name() + ": " + warning })
 	return entry, notes, nil
 }
 

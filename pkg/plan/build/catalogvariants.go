@@ -114,10 +114,7 @@ func sameCatalog(a, b imageset.Operator) bool {
 	x, errX := reference.Parse(a.Catalog)
 	y, errY := reference.Parse(b.Catalog)
 	tag := func(op imageset.Operator, r reference.Reference) string {
-		if op.TargetTag != "" {
-			return op.TargetTag
-		}
-		return r.Tag
+		return cmp.Or(op.TargetTag, r.Tag)
 	}
 	return errX == nil && errY == nil && x.Name() == y.Name() && x.Tag == y.Tag && a.TargetCatalog == b.TargetCatalog && tag(a, x) == tag(b, y)
 }

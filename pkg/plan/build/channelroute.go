@@ -8,9 +8,9 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/platform/path"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A channelRouter finds update paths that lead through several channels: from a release in one channel to the end of the
@@ -82,7 +82,7 @@ func newChannelRouter(all []*channel, ch *channel, policy func(*channel) path.Po
 			r.channels = append(r.channels, o)
 		}
 	}
-	sorting.Slice(r.channels, func(a, b *channel) int { return graph.Compare(b.maxVersion(), a.maxVersion()) })
+	elements.Sort(r.channels, func(a, b *channel) int { return graph.Compare(b.maxVersion(), a.maxVersion()) })
 	return r
 }
 
@@ -97,12 +97,7 @@ func (r *channelRouter) compareEnds(a, b *channel) int {
 
 // later returns the channels that end after a channel, the one that ends highest first.
 func (r *channelRouter) later(ch *channel) (all []*channel) {
-	for _, o := range r.channels {
-		if r.compareEnds(o, ch) > 0 {
-			all = append(all, o)
-		}
-	}
-	return all
+	return elements.Filter(r.channels, func(o *channel) bool { return r.compareEnds(o, ch) > 0 })
 }
 
 // next returns the first channel that ends after a channel. There is one.

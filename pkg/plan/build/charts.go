@@ -12,10 +12,10 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/chart"
 	"github.com/gantry-mirror/gantry/pkg/chart/render"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A ChartRenderer renders charts. The error is a *render.Error if the chart, or what is set for it, is wrong.
@@ -67,8 +67,8 @@ func readCharts(ctx context.Context, cfg *imageset.Helm, sources Sources, opts O
 	for _, note := range r.out.notes {
 		opts.Warn(note)
 	}
-	sorting.Slice(r.out.charts, plan.CompareCharts)
-	sorting.Slice(r.out.missing, func(a, b plan.Missing) int { return strings.Compare(a.Source, b.Source) })
+	elements.Sort(r.out.charts, plan.CompareCharts)
+	elements.Sort(r.out.missing, func(a, b plan.Missing) int { return strings.Compare(a.Source, b.Source) })
 	return r.out, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/chart"
 	"github.com/gantry-mirror/gantry/pkg/chart/charttest"
 	"github.com/gantry-mirror/gantry/pkg/chart/render"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
@@ -128,10 +129,7 @@ const stable = "  helm:\n    repositories:\n    - url: https://charts.example.co
 
 // outline returns the charts and images of a plan, what is missing, and the notes.
 func outline(p *plan.Plan) []string {
-	var lines []string
-	for _, c := range p.Charts {
-		lines = append(lines, fmt.Sprintf("chart %s -> %s:%s", c, c.Repository, c.Tag))
-	}
+	lines := elements.Map(p.Charts, func(c plan.Chart) string { return fmt.Sprintf("chart %s -> %s:%s", c, c.Repository, c.Tag) })
 	for _, img := range p.Images {
 		if img.Kind != plan.ChartImage {
 			lines = append(lines, fmt.Sprintf("%s %s %v", img.Kind, img.Source, img.Reasons[0].Chart+", "+img.Reasons[0].Name))
@@ -140,9 +138,7 @@ func outline(p *plan.Plan) []string {
 	for _, m := range p.Missing {
 		lines = append(lines, fmt.Sprintf("missing %s: %s", m.Source, m.Message))
 	}
-	for _, n := range p.Notes {
-		lines = append(lines, "note: "+n)
-	}
+	lines = append(lines, elements.Map(p.Notes, func(n string) string { return "note: " + n })...)
 	return lines
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice/redact"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/chart"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -74,10 +75,7 @@ func selectTags(ctx context.Context, r *imageset.HelmRepository, sources Sources
 		if err != nil {
 			return nil, fmt.Errorf("%s: listing the versions of chart %s of %s: %w", entry.Pos, entry.Name, r.URL, err)
 		}
-		var versions []string
-		for _, tag := range tags {
-			versions = append(versions, chart.VersionOf(tag))
-		}
+		versions := elements.Map(tags, chart.VersionOf)
 		some, err := young.selectTags(ctx, entry, r.URL, repository, versions, sources)
 		if err != nil {
 			return nil, err

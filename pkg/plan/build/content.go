@@ -7,8 +7,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A planContent is the images of a plan with their sizes, and the manifests and blobs that they
@@ -41,12 +41,12 @@ func (g *manifestGraph) content(images []plan.Image) (planContent, error) {
 			c.notes = append(c.notes, fmt.Sprintf("%s: %s not redistributable and only at the vendor's URLs; clusters need access to these URLs", img.Source, count(n, "layer is", "layers are")))
 		}
 	}
-	sorting.Slice(w.manifests, func(a, b plan.Manifest) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
+	elements.Sort(w.manifests, func(a, b plan.Manifest) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
 	c.manifests, c.blobs = w.manifests, make([]plan.Blob, 0, len(w.blobs))
 	for d, size := range w.blobs {
 		c.blobs = append(c.blobs, plan.Blob{Digest: d, Size: size})
 	}
-	sorting.Slice(c.blobs, func(a, b plan.Blob) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
+	elements.Sort(c.blobs, func(a, b plan.Blob) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
 	return c, nil
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // declaredFeatures returns the features that the heads of the default channels declare, sorted by
@@ -31,7 +31,7 @@ func declaredFeatures(c *catalog.Catalog) []plan.DeclaredFeatures {
 			all = append(all, plan.DeclaredFeatures{Package: p.Name, Bundle: heads[0], Supported: f.Supported, Unsupported: f.Unsupported})
 		}
 	}
-	sorting.Slice(all, func(a, b plan.DeclaredFeatures) int { return cmp.Compare(a.Package, b.Package) })
+	elements.Sort(all, func(a, b plan.DeclaredFeatures) int { return cmp.Compare(a.Package, b.Package) })
 	return all
 }
 

@@ -8,10 +8,10 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Downloads finds out about files that are mirrored as they are. None of them is kept: they are read again
@@ -52,7 +52,7 @@ func (p *plannedFiles) add(ctx context.Context, store Store, e fileEntry) error 
 		for _, w := range p.requests {
 			if w.source == have.Source && w.digest == have.Digest {
 				w.reasons = slices.Concat(w.reasons, e.reasons)
-				sorting.Slice(w.reasons, plan.CompareReasons)
+				elements.Sort(w.reasons, plan.CompareReasons)
 				w.reasons = slices.Compact(w.reasons)
 			}
 		}

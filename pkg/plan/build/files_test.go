@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference/fileartifact"
@@ -73,10 +74,7 @@ func TestPlanFiles(t *testing.T) {
 		Executable   bool
 		Tag          string
 	}
-	var got []file
-	for _, f := range p.Files {
-		got = append(got, file{f.Name, f.Source, f.Size, f.Executable, f.Tag})
-	}
+	got := elements.Map(p.Files, func(f plan.File) file { return file{f.Name, f.Source, f.Size, f.Executable, f.Tag} })
 	want := []file{
 		{"docs/READ ME.txt", "file+local:note.txt", 7, false, fileartifact.Tag("docs/READ ME.txt")},
 		{"docs/again.txt", "file+local:note.txt", 7, false, fileartifact.Tag("docs/again.txt")},

@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
@@ -22,7 +23,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/platform/graphdata"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // baseComponent is the component of a release that the image of graph data is built on: it has a
@@ -168,11 +168,11 @@ type graphBase struct {
 // and the default base. It excludes images that are blocked, and is empty if all of them are.
 func (r releaseReader) graphBases(payloads []selectedRelease) []graphBase {
 	refs := map[release.Arch][]string{}
-	for _, p := range sorting.Sorted(slices.Values(payloads), func(a, b selectedRelease) int { return compareVersions(b.version, a.version) }) {
+	for _, p := range elements.Sorted(slices.Values(payloads), func(a, b selectedRelease) int { return compareVersions(b.version, a.version) }) {
 		refs[p.arch] = append(refs[p.arch], p.component(baseComponent)...)
 	}
 	var all []graphBase
-	for _, arch := range sorting.Sorted(maps.Keys(refs), func(a, b release.Arch) int {
+	for _, arch := range elements.Sorted(maps.Keys(refs), func(a, b release.Arch) int {
 		rank := []release.Arch{release.DefaultArch, release.Multi}
 		return cmp.Or(cmp.Compare(slices.Index(rank, b), slices.Index(rank, a)), cmp.Compare(a, b))
 	}) {

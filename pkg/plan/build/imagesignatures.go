@@ -11,10 +11,10 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/signature/cosign"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A signedImage is a manifest of a release: a payload, a component, a boot image or one of their
@@ -47,7 +47,7 @@ func (s *signedImage) add(img *plan.Image, index bool, of releasePolicies) {
 			}
 		}
 	}
-	sorting.Slice(s.reasons, plan.CompareReasons)
+	elements.Sort(s.reasons, plan.CompareReasons)
 	s.reasons = slices.Compact(s.reasons)
 }
 

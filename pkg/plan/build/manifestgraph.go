@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
@@ -290,10 +291,7 @@ func hasPlatform(p *ocispec.Platform, platforms []imageset.Platform) bool {
 
 // platformNames lists platforms, each once.
 func platformNames(platforms []imageset.Platform) string {
-	var names []string
-	for _, p := range platforms {
-		names = append(names, p.OS+"/"+p.Architecture)
-	}
+	names := elements.Map(platforms, func(p imageset.Platform) string { return p.OS + "/" + p.Architecture })
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", ")
 }
 

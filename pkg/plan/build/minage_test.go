@@ -12,6 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
@@ -41,9 +42,7 @@ func bundlesOf(p *plan.Plan) string {
 	for _, pkg := range p.Catalogs[0].Packages {
 		for _, ch := range pkg.Channels {
 			all = append(all, ch.Name+":"+ch.Head)
-			for _, b := range ch.Bundles {
-				all = append(all, b.Name)
-			}
+			all = append(all, elements.Map(ch.Bundles, func(b plan.Bundle) string { return b.Name })...)
 		}
 	}
 	return strings.Join(all, " ")
@@ -137,10 +136,7 @@ func TestMinAgeOfImages(t *testing.T) {
   - {name: '` + pinned + `'}
 `)
 	fail.On(t, err)
-	var sources []string
-	for _, img := range p.Images {
-		sources = append(sources, img.Source)
-	}
+	sources := elements.Map(p.Images, func(img plan.Image) string { return img.Source })
 	slices.Sort(sources)
 	fail.Diff(t, []string{"quay.io/org/app:nightly", "quay.io/org/app:v1.1.0", pinned}, sources)
 	if len(p.Missing) != 1 || p.Missing[0].Source != "quay.io/org/app:v2.0.0-rc.1" || p.Missing[0].Message != "it was created on 2026-11-22, and images must be at least 3 days old" {

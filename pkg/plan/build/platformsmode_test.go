@@ -11,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
@@ -55,10 +56,7 @@ func (w *fixture) childrenOf(d digest.Digest) (all []digest.Digest) {
 	w.t.Helper()
 	var index ocispec.Index
 	fail.On(w.t, json.Unmarshal(w.blobs[d], &index))
-	for _, c := range index.Manifests {
-		all = append(all, c.Digest)
-	}
-	return all
+	return elements.Map(index.Manifests, func(c ocispec.Descriptor) digest.Digest { return c.Digest })
 }
 
 // checkNoSparse checks that a registry which refuses sparse indexes accepts the plan.

@@ -14,8 +14,8 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A catalogReduction is a catalog of a plan with the packages to exclude from it.
@@ -106,7 +106,7 @@ func (r *catalogReduction) build(ctx context.Context, c *plan.Catalog, sources S
 		r.notes = append(r.notes, fmt.Sprintf("%s: package %s is excluded: %s missing: %s",
 			c.Name(), pkg, count(len(images), "image is", "images are"), strings.Join(images, ", ")))
 	}
-	sorting.Slice(c.Excluded, func(a, b plan.Excluded) int { return strings.Compare(a.Package, b.Package) })
+	elements.Sort(c.Excluded, func(a, b plan.Excluded) int { return strings.Compare(a.Package, b.Package) })
 	return "", nil
 }
 
@@ -143,10 +143,7 @@ func unmet(read []*catalogReduction) []string {
 		return all
 	}
 	before := needs(func(r *catalogReduction) *catalog.Catalog {
-		if r.full == nil {
-			return &catalog.Catalog{}
-		}
-		return r.full
+		return cmp.Or(r.full, &catalog.Catalog{})
 	})
 	var notes []string
 	for need := range needs((*catalogReduction).remaining) {

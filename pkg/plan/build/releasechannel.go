@@ -10,13 +10,13 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/platform/path"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A channel is a release channel of the configuration with its update graph for one architecture.
@@ -247,7 +247,7 @@ func (ch *channel) notes() []string {
 		for v, pattern := range ch.blocked {
 			blocked = append(blocked, fmt.Sprintf("%s (%s)", v, pattern))
 		}
-		sorting.Slice(blocked, func(a, b string) int {
+		elements.Sort(blocked, func(a, b string) int {
 			a, _, _ = strings.Cut(a, " ")
 			b, _, _ = strings.Cut(b, " ")
 			return compareVersions(a, b)

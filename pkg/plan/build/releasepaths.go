@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/path"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // pathError adds the channel and its position to the error of a missing path.
@@ -78,15 +78,15 @@ func (c *releaseSelection) add(ch *channel, node int, reason string) {
 
 // sort sorts everything as in a plan.
 func (c *releaseSelection) sort() {
-	sorting.Slice(c.releases, func(a, b *chosenRelease) int { return strings.Compare(a.name(), b.name()) })
+	elements.Sort(c.releases, func(a, b *chosenRelease) int { return strings.Compare(a.name(), b.name()) })
 	for _, r := range c.releases {
-		sorting.Slice(r.reasons, func(a, b plan.ReleaseReason) int {
+		elements.Sort(r.reasons, func(a, b plan.ReleaseReason) int {
 			return cmp.Or(strings.Compare(a.Channel, b.Channel), strings.Compare(a.Reason, b.Reason))
 		})
 	}
-	sorting.Slice(c.graphs, func(a, b plan.UpdateGraph) int { return strings.Compare(a.URL, b.URL) })
+	elements.Sort(c.graphs, func(a, b plan.UpdateGraph) int { return strings.Compare(a.URL, b.URL) })
 	c.graphs = slices.Compact(c.graphs) // channels of OKD may share one
-	sorting.Slice(c.updates, func(a, b plan.UpdatePath) int {
+	elements.Sort(c.updates, func(a, b plan.UpdatePath) int {
 		return cmp.Or(strings.Compare(string(a.Product), string(b.Product)), strings.Compare(string(a.Arch), string(b.Arch)),
 			strings.Compare(a.Channel, b.Channel), compareVersions(a.From, b.From), compareVersions(a.To, b.To))
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
@@ -250,11 +251,7 @@ func graphPlatforms(t *testing.T, w *releaseFixture, d digest.Digest) []string {
 	}
 	var index ocispec.Index
 	fail.On(t, json.Unmarshal(raw, &index))
-	var all []string
-	for _, m := range index.Manifests {
-		all = append(all, m.Platform.OS+"/"+m.Platform.Architecture)
-	}
-	return all
+	return elements.Map(index.Manifests, func(m ocispec.Descriptor) string { return m.Platform.OS + "/" + m.Platform.Architecture })
 }
 
 // TestReleasesAreReadOnce checks that every manifest is requested once, and of release images only

@@ -11,12 +11,12 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // platformReleases are the platform releases of a plan. The zero value has none.
@@ -212,11 +212,7 @@ func (r releaseReader) verifyChild(ctx context.Context, c chosenRelease, child o
 }
 
 func signaturesOf(d digest.Digest, bodies [][]byte) []plan.Signature {
-	var all []plan.Signature
-	for _, body := range bodies {
-		all = append(all, plan.Signature{Digest: d, Body: body})
-	}
-	return all
+	return elements.Map(bodies, func(body []byte) plan.Signature { return plan.Signature{Digest: d, Body: body} })
 }
 
 // withAcks returns the update paths with the gates that administrators have to acknowledge before
@@ -261,11 +257,8 @@ func (r releaseReader) withAcks(ctx context.Context, updates []plan.UpdatePath, 
 
 // entries returns the releases as the plan lists them.
 func (r platformReleases) entries() []plan.Release {
-	var all []plan.Release
-	for _, p := range r.payloads {
-		all = append(all, p.entry)
-	}
-	sorting.Slice(all, func(a, b plan.Release) int { return strings.Compare(a.Name(), b.Name()) })
+	all := elements.Map(r.payloads, func(p selectedRelease) plan.Release { return p.entry })
+	elements.Sort(all, func(a, b plan.Release) int { return strings.Compare(a.Name(), b.Name()) })
 	return all
 }
 

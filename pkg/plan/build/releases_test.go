@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -75,10 +76,7 @@ func TestPlatformsOfReleases(t *testing.T) {
 		}
 		contents, err := p.Contents()
 		fail.On(t, err)
-		var want []digest.Digest
-		for _, arch := range arches {
-			want = append(want, made.Shards[arch])
-		}
+		want := elements.Map(arches, func(arch release.Arch) digest.Digest { return made.Shards[arch] })
 		slices.Sort(want)
 		m, _ := contents.Manifest(made.Digest)
 		if diff := cmp.Diff(want, slices.Sorted(slices.Values(m.Manifests))); diff != "" || m.Sparse != (len(arches) < 4) {

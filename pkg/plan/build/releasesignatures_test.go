@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -167,10 +168,7 @@ func TestUnsignedPayloads(t *testing.T) {
 		t.Errorf("notes %q", notes)
 	}
 	r := p.Releases[0]
-	var got []digest.Digest
-	for _, s := range r.Signatures {
-		got = append(got, s.Digest)
-	}
+	got := elements.Map(r.Signatures, func(s plan.Signature) digest.Digest { return s.Digest })
 	if want := []digest.Digest{made.Digest, made.Digest, made.Shards["s390x"], made.Shards["s390x"]}; !slices.Equal(got, want) || r.Unverified {
 		t.Errorf("signatures of %v", got)
 	}

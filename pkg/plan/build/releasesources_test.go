@@ -14,6 +14,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
@@ -161,10 +162,7 @@ func (w *releaseFixture) make(text string, opts ...Options) (*plan.Plan, error) 
 
 // releaseNames returns the names of the plan's releases.
 func releaseNames(p *plan.Plan) string {
-	var all []string
-	for _, r := range p.Releases {
-		all = append(all, r.Name())
-	}
+	all := elements.Map(p.Releases, func(r plan.Release) string { return r.Name() })
 	return strings.Join(all, " ")
 }
 

@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/platform/tools"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // selectTools returns the tools of a release that the configuration asks for. Their images are images
@@ -40,7 +40,7 @@ func (r releaseReader) selectTools(p *payload.Payload) (list []plan.Tool, notes 
 		}
 		list = append(list, plan.Tool{Name: t.Name, Platform: t.Platform.String(), File: t.File(p.Version, p.Arch)})
 	}
-	sorting.Slice(list, func(a, b plan.Tool) int { return cmp.Compare(a.File, b.File) })
+	elements.Sort(list, func(a, b plan.Tool) int { return cmp.Compare(a.File, b.File) })
 	return list, notes, nil
 }
 

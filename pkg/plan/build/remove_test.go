@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/plan/deletion"
@@ -33,10 +34,7 @@ func TestRemove(t *testing.T) {
 			before := p.Catalogs[0].Digest
 			r := w.remove(p, "b")
 			at := r.Plan.Catalogs[0]
-			var packages []string
-			for _, pkg := range at.Packages {
-				packages = append(packages, pkg.Name)
-			}
+			packages := elements.Map(at.Packages, func(pkg plan.Package) string { return pkg.Name })
 			if strings.Join(packages, " ") != "a c" || len(r.Catalogs) != 1 || at.Digest == before || !at.Built {
 				t.Errorf("%q in %+v", packages, at)
 			}

@@ -9,10 +9,10 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/pkg/catalog"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Sources that are not in a registry begin with ociScheme or dirScheme.
@@ -191,13 +191,13 @@ func (s *requestSet) addBundle(catalogName string, b *catalog.Bundle, platforms 
 func (s *requestSet) sorted() []*imageRequest {
 	var all []*imageRequest
 	for _, w := range s.byKey {
-		sorting.Slice(w.reasons, plan.CompareReasons)
+		elements.Sort(w.reasons, plan.CompareReasons)
 		w.reasons = slices.Compact(w.reasons)
 		slices.Sort(w.tags)
 		w.tags = slices.Compact(w.tags)
 		all = append(all, w)
 	}
-	sorting.Slice(all, func(a, b *imageRequest) int {
+	elements.Sort(all, func(a, b *imageRequest) int {
 		return cmp.Or(strings.Compare(a.source, b.source), strings.Compare(a.repo, b.repo), strings.Compare(a.tag, b.tag))
 	})
 	return all
@@ -209,12 +209,12 @@ func (s *requestSet) removeBlocked(patterns []imageset.Blocked) []plan.Blocked {
 	for key, w := range s.byKey {
 		target := cmp.Or(w.repo, w.ref().Path)
 		if pattern, ok := imageset.BlockedBy(patterns, strings.TrimPrefix(w.source, ociScheme), target); ok {
-			sorting.Slice(w.reasons, plan.CompareReasons)
+			elements.Sort(w.reasons, plan.CompareReasons)
 			blocked = append(blocked, plan.Blocked{Source: w.source, Pattern: pattern, Reasons: slices.Compact(w.reasons)})
 			delete(s.byKey, key)
 		}
 	}
-	sorting.Slice(blocked, func(a, b plan.Blocked) int {
+	elements.Sort(blocked, func(a, b plan.Blocked) int {
 		return cmp.Or(strings.Compare(a.Source, b.Source), strings.Compare(a.Pattern, b.Pattern), slices.CompareFunc(a.Reasons, b.Reasons, plan.CompareReasons))
 	})
 	return blocked

@@ -12,9 +12,9 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/catalog/resolve"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Selection is the content that a configuration selects of its catalogs, before any image is looked up or built.
@@ -126,10 +126,7 @@ func selectCatalogs(ctx context.Context, sources Sources, ops []imageset.Operato
 			break
 		}
 	}
-	var notes []string
-	for _, u := range unmet {
-		notes = append(notes, u.String())
-	}
+	notes := elements.Map(unmet, func(u resolve.Unsatisfied) string { return u.String() })
 	notes = append(append(notes, unidentified...), notesOnUnknownOperators(all, entries)...) // after dependencies, which may add packages
 	err = each(ctx, len(all), func(_ context.Context, i int) error {
 		if err := validate.Catalog(all[i].result.Catalog); err != nil {
@@ -169,7 +166,7 @@ func leaveOutYoung(ctx context.Context, all []*selectedCatalog, sources Sources,
 		}
 		if len(found) > 0 {
 			r.young = append(r.young, found...)
-			sorting.Slice(r.young, func(a, b plan.YoungBundle) int {
+			elements.Sort(r.young, func(a, b plan.YoungBundle) int {
 				return cmp.Or(strings.Compare(a.Package, b.Package), strings.Compare(a.Bundle, b.Bundle))
 			})
 			again = true

@@ -16,6 +16,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -59,10 +60,7 @@ func (w *fixture) json(mediaType string, v any) ocispec.Descriptor {
 
 // image makes an image with one layer for each text.
 func (w *fixture) image(texts ...string) ocispec.Descriptor {
-	var layers []ocispec.Descriptor
-	for _, s := range texts {
-		layers = append(layers, w.put(ocispec.MediaTypeImageLayer, []byte(s)))
-	}
+	layers := elements.Map(texts, func(s string) ocispec.Descriptor { return w.put(ocispec.MediaTypeImageLayer, []byte(s)) })
 	config := w.put(ocispec.MediaTypeImageConfig, []byte(`{"of":"`+strings.Join(texts, ",")+`"}`))
 	return w.json(ocispec.MediaTypeImageManifest, map[string]any{
 		"schemaVersion": 2, "mediaType": ocispec.MediaTypeImageManifest, "config": config, "layers": layers,

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/imageset/tagrule"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // listedImages are the images of additionalImages, with those that rules for tags select.
@@ -46,7 +46,7 @@ func listImages(ctx context.Context, images []imageset.Image, sources Sources, o
 		all.rules = append(all.rules, r.rules...)
 		all.notes = append(all.notes, r.notes...)
 	}
-	sorting.Slice(all.rules, func(a, b plan.TagRule) int {
+	elements.Sort(all.rules, func(a, b plan.TagRule) int {
 		return cmp.Or(strings.Compare(a.Repository, b.Repository), strings.Compare(string(a.Selection), string(b.Selection)))
 	})
 	return all, err
@@ -133,16 +133,11 @@ func applyTagRule(ctx context.Context, img imageset.Image, sources Sources, opts
 
 // nearestAge is the hint if only the ages of the images that matched exclude them: the youngest and the oldest.
 func nearestAge(matched []tagrule.Tag, created map[string]time.Time) string {
-	var dated []tagrule.Tag
-	for _, t := range matched {
-		if !created[t.Name].IsZero() {
-			dated = append(dated, t)
-		}
-	}
+	dated := elements.Filter(matched, func(t tagrule.Tag) bool { return !created[t.Name].IsZero() })
 	if len(dated) == 0 {
 		return fmt.Sprintf("%s, but no creation time is known", count(len(matched), "tag matches by its name", "tags match by their names"))
 	}
-	sorting.Slice(dated, func(a, b tagrule.Tag) int { return created[b.Name].Compare(created[a.Name]) })
+	elements.Sort(dated, func(a, b tagrule.Tag) int { return created[b.Name].Compare(created[a.Name]) })
 	newest, oldest := dated[0].Name, dated[len(dated)-1].Name
 	hint := fmt.Sprintf("%s; the newest is %s, created on %s", count(len(matched), "tag matches by its name", "tags match by their names"), newest, day(created[newest].UTC()))
 	if oldest != newest {

@@ -14,6 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
@@ -196,10 +197,7 @@ func TestTagRulesReadFew(t *testing.T) {
 	}
 	p, err := w.planTags("  additionalImages:\n  - name: quay.io/org/many\n    tags: {semver: '>=1', newest: 2, olderThan: 3d}\n")
 	fail.On(t, err)
-	var tags []string
-	for _, img := range p.Images {
-		tags = append(tags, img.Tags[0])
-	}
+	tags := elements.Map(p.Images, func(img plan.Image) string { return img.Tags[0] })
 	fail.Diff(t, []string{"v1.2995.0", "v1.2996.0"}, tags)
 	if n := len(w.reads); n > datedBatch {
 		t.Errorf("%d manifests were read", n)

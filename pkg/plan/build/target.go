@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // repository returns the default repository in the mirror: the path of the source below its host,
@@ -96,7 +96,7 @@ func assignTargets(all []resolvedImage) (images []plan.Image, notes []string, er
 		}
 		targets = append(targets, t)
 	}
-	sorting.Slice(targets, func(a, b target) int {
+	elements.Sort(targets, func(a, b target) int {
 		return cmp.Or(strings.Compare(a.repo, b.repo), strings.Compare(a.tag, b.tag),
 			cmp.Compare(a.precedence, b.precedence), strings.Compare(a.request.source, b.request.source))
 	})
@@ -144,7 +144,7 @@ func (t target) origin() string {
 // merge sorts the images, and joins those with equal source, target and digest: an image that is requested in two roles, such
 // as a catalog that additionalImages lists too. The result has the kind with the higher rank.
 func merge(images []plan.Image) []plan.Image {
-	sorting.Slice(images, plan.CompareImages)
+	elements.Sort(images, plan.CompareImages)
 	if len(images) == 0 {
 		return []plan.Image{}
 	}
@@ -155,7 +155,7 @@ func merge(images []plan.Image) []plan.Image {
 			same := last.Repository == img.Repository && last.Source == img.Source && slices.Equal(last.Tags, img.Tags) && last.Digest == img.Digest
 			if same && img.Catalog == "" {
 				last.Reasons = slices.Concat(last.Reasons, img.Reasons)
-				sorting.Slice(last.Reasons, plan.CompareReasons)
+				elements.Sort(last.Reasons, plan.CompareReasons)
 				last.Reasons = slices.Compact(last.Reasons)
 				continue
 			}

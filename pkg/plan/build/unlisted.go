@@ -13,11 +13,11 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/excerpt"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // unlistedImages are the images of one catalog that its bundles use and do not list.
@@ -202,7 +202,7 @@ func withUnlisted(catalogs []plan.Catalog, selected []*selectedCatalog, images [
 				bundles[u.Bundle], images[u.Image] = true, true
 			}
 		}
-		sorting.Slice(c.Unlisted, func(a, b plan.UnlistedImage) int {
+		elements.Sort(c.Unlisted, func(a, b plan.UnlistedImage) int {
 			return cmp.Or(strings.Compare(a.Package, b.Package), strings.Compare(a.Bundle, b.Bundle), strings.Compare(a.Image, b.Image))
 		})
 		notes = append(notes, r.unlisted.notes...)

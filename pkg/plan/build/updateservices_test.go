@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
@@ -104,10 +105,7 @@ func chooseFrom(t testing.TB, s ReleaseSource, stanza string, clusters ...Cluste
 
 // versionsOf returns the names of the selected releases, without the suffix for amd64.
 func versionsOf(c *releaseSelection) string {
-	var all []string
-	for _, r := range c.releases {
-		all = append(all, r.name())
-	}
+	all := elements.Map(c.releases, func(r *chosenRelease) string { return r.name() })
 	return strings.ReplaceAll(strings.Join(all, " "), "-x86_64", "")
 }
 

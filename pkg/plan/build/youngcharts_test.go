@@ -8,6 +8,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -75,10 +76,7 @@ func TestMinAgeOfCharts(t *testing.T) {
 					return
 				}
 				fail.On(t, err)
-				var got []string
-				for _, c := range all {
-					got = append(got, c.chart.Version)
-				}
+				got := elements.Map(all, func(c wantedChart) string { return c.chart.Version })
 				fail.Diff(t, tc.want, strings.Join(got, " "))
 				if note := strings.Join(notes, "\n"); (note != "") != (tc.note != "") || !strings.Contains(note, tc.note) {
 					t.Errorf("notes %q, want %q", note, tc.note)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -17,12 +18,7 @@ func (r releaseReader) chooseOld(ctx context.Context) (*releaseSelection, error)
 		if err != nil || r.opts.youngest().IsZero() {
 			return chosen, err
 		}
-		var unread []*chosenRelease
-		for _, c := range chosen.releases {
-			if !aged[c.source] && !c.runs() {
-				unread = append(unread, c)
-			}
-		}
+		unread := elements.Filter(chosen.releases, func(c *chosenRelease) bool { return !aged[c.source] && !c.runs() })
 		times, err := collect(ctx, len(unread), r.opts.Jobs, func(ctx context.Context, i int) (time.Time, error) {
 			return CreationTime(ctx, r.sources.Images, unread[i].source)
 		})

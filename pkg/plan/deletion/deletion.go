@@ -15,10 +15,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Selector selects content of plans.
@@ -51,7 +51,7 @@ func (s *Selector) found(text string, pos imageset.Position, found bool) {
 // order of the file.
 func (s *Selector) Unmatched() []string {
 	entries := slices.Clone(s.entries)
-	sorting.Slice(entries, func(a, b entry) int { return cmp.Compare(a.pos.Line, b.pos.Line) })
+	elements.Sort(entries, func(a, b entry) int { return cmp.Compare(a.pos.Line, b.pos.Line) })
 	var all []string
 	for _, e := range entries {
 		if !e.found {

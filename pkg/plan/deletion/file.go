@@ -14,9 +14,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // fileKind identifies a list of images to delete, in the format of oc mirror. Its version is
@@ -160,7 +160,7 @@ func (f *File) Write() ([]byte, error) {
 		}
 		d.Items = append(d.Items, out)
 	}
-	sorting.Slice(d.Items, compareItems)
+	elements.Sort(d.Items, compareItems)
 	if f.Removes != nil {
 		d.Gantry = &ownPart{Items: itemsDigest(d.Items)}
 		for _, name := range slices.Sorted(maps.Keys(f.Removes)) {
@@ -181,7 +181,7 @@ func compareItems(a, b fileItem) int {
 
 // itemsDigest returns a digest of items, in whatever order.
 func itemsDigest(items []fileItem) string {
-	items = sorting.Sorted(slices.Values(items), compareItems)
+	items = elements.Sorted(slices.Values(items), compareItems)
 	var text strings.Builder
 	for _, i := range items {
 		fmt.Fprintf(&text, "%q %q %q %q\n", i.Name, i.Reference, i.Type, i.Digest)
@@ -211,7 +211,7 @@ func removalOf(name string, c *Choice) fileRemoval {
 		slices.Sort(names)
 		r.Bundles = append(r.Bundles, fileBundles{p.catalog, p.name, names})
 	}
-	sorting.Slice(r.Bundles, func(a, b fileBundles) int {
+	elements.Sort(r.Bundles, func(a, b fileBundles) int {
 		return cmp.Or(strings.Compare(a.Catalog, b.Catalog), strings.Compare(a.Package, b.Package))
 	})
 	return r

@@ -1,6 +1,7 @@
 package deletion
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,10 +16,7 @@ import (
 // outside of the range of its own channel; it is selected if the ranges of all channels include it. What clusters run, and
 // their paths, may be below all ranges.
 func (r *remainder) releases() {
-	want := r.mirror.Platform
-	if want == nil {
-		want = &imageset.Releases{}
-	}
+	want := cmp.Or(r.mirror.Platform, &imageset.Releases{})
 	all := wholeRange(want.Channels)
 	runs := func(why plan.ReleaseReason) bool { return why.Reason == "from" }
 	if slices.ContainsFunc(r.plan.Releases, func(rel plan.Release) bool { return slices.ContainsFunc(rel.Reasons, runs) }) {

@@ -19,9 +19,9 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A kind is what a part is.
@@ -92,11 +92,11 @@ func parts(p *plan.Plan) ([]*part, error) {
 	for _, one := range b.parts {
 		all = append(all, one)
 	}
-	sorting.Slice(all[1:], func(a, b *part) int { return strings.Compare(a.id, b.id) })
+	elements.Sort(all[1:], func(a, b *part) int { return strings.Compare(a.id, b.id) })
 	for _, one := range all {
 		slices.Sort(one.needs)
 		one.needs = slices.Compact(one.needs)
-		sorting.Slice(one.attached, func(a, b attachment) int {
+		elements.Sort(one.attached, func(a, b attachment) int {
 			return cmp.Or(strings.Compare(a.part.id, b.part.id), strings.Compare(string(a.kind), string(b.kind)))
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -109,10 +110,7 @@ func spdxPart(p *part) spdxPackage {
 	if p.advisory != "" {
 		s.External = append(s.External, spdxExternal{"SECURITY", "advisory", p.advisory})
 	}
-	var lines []string
-	for _, one := range p.properties {
-		lines = append(lines, one.name+"="+one.value)
-	}
+	lines := elements.Map(p.properties, func(one property) string { return one.name + "=" + one.value })
 	s.Comment = strings.Join(lines, "\n")
 	return s
 }

@@ -18,8 +18,8 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Node is one release.
@@ -136,7 +136,7 @@ func sortNodes(nodes []Node) ([]int32, error) {
 		order[i] = i
 		nodes[i].describe()
 	}
-	sorting.Slice(order, func(a, b int) int { return Compare(nodes[a].Version, nodes[b].Version) })
+	elements.Sort(order, func(a, b int) int { return Compare(nodes[a].Version, nodes[b].Version) })
 	position := make([]int32, len(nodes))
 	sorted := make([]Node, len(nodes))
 	for at, i := range order {
@@ -215,7 +215,7 @@ func (r Rule) known() bool {
 // build returns the graph. It drops what clients drop, and numbers groups in the order of their
 // first update, so that equal graphs are equal values.
 func (b *builder) build(nodes []Node, links []link) *Graph {
-	sorting.Slice(links, func(x, y link) int {
+	elements.Sort(links, func(x, y link) int {
 		return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to), cmp.Compare(x.group, y.group))
 	})
 	g := &Graph{Nodes: nodes, edges: make([]Edge, 0, len(links)), first: make([]int32, len(nodes)+1)}
@@ -279,10 +279,7 @@ func (g *Graph) Find(v semver.Version) (int, bool) {
 
 // Compare orders versions by precedence, then by build metadata.
 func Compare(a, b semver.Version) int {
-	if c := a.Compare(b); c != 0 {
-		return c
-	}
-	return slices.Compare(a.Build, b.Build)
+	return cmp.Or(a.Compare(b), slices.Compare(a.Build, b.Build))
 }
 
 // Head returns the index of the highest version, -1 if the graph is empty.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -46,10 +47,7 @@ func operator(nodes []Node, plain [][2]int, groups []Conditional, from string) [
 	for _, c := range conditional {
 		times[c.to]++
 	}
-	var out []string
-	for _, u := range updates {
-		out = append(out, from+">"+u.to)
-	}
+	out := elements.Map(updates, func(u update) string { return from + ">" + u.to })
 	for _, c := range conditional {
 		if times[c.to] > 1 {
 			continue

@@ -9,6 +9,8 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // The limits of Read. The largest graph that is served today has 0.5 MB.
@@ -84,10 +86,7 @@ func parse(text []byte, values int) (*Graph, error) {
 			return nil, fmt.Errorf("nodes[%d]: %w", i, err)
 		}
 	}
-	var conditional []Conditional
-	for _, c := range answer.Conditional {
-		conditional = append(conditional, c.conditional())
-	}
+	conditional := elements.Map(answer.Conditional, func(c groupJSON) Conditional { return c.conditional() })
 	return New(all, answer.Edges, conditional)
 }
 

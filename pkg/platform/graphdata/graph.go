@@ -10,9 +10,9 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Release is the metadata of a release image.
@@ -137,7 +137,7 @@ func (m *maker) metadata(r Release, v semver.Version) map[string]string {
 	}
 	channels := append(list(out[graph.ChannelsKey]), m.data.Channels(v, m.arch)...)
 	if len(channels) > 0 {
-		sorting.Slice(channels, compareChannels)
+		elements.Sort(channels, compareChannels)
 		out[graph.ChannelsKey] = strings.Join(channels, ",")
 	}
 	return out
@@ -145,13 +145,7 @@ func (m *maker) metadata(r Release, v semver.Version) map[string]string {
 
 // blocks returns the blocks of updates to a release.
 func (m *maker) blocks(v semver.Version) []block {
-	var out []block
-	for _, b := range m.data.blocks[bare(v)] {
-		if b.arch == "" || b.arch == string(m.arch) {
-			out = append(out, b)
-		}
-	}
-	return out
+	return elements.Filter(m.data.blocks[bare(v)], func(b block) bool { return b.arch == "" || b.arch == string(m.arch) })
 }
 
 // connect computes the updates: those that images name and those that metadata adds; then the

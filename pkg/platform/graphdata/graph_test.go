@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -22,10 +23,7 @@ func drawn(g *graph.Graph) []string {
 	for i, n := range g.Nodes {
 		for _, e := range g.From(i) {
 			line := n.Version.String() + " -> " + g.Nodes[e.To].Version.String()
-			var risks []string
-			for _, r := range g.Risks(e) {
-				risks = append(risks, r.Name)
-			}
+			risks := elements.Map(g.Risks(e), func(r graph.Risk) string { return r.Name })
 			if len(risks) > 0 {
 				line += " (" + strings.Join(risks, ", ") + ")"
 			}

@@ -11,9 +11,9 @@ import (
 	"github.com/blang/semver/v4"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // supported is the highest version of the format that is supported. Servers also reject higher
@@ -50,9 +50,9 @@ func parse(files map[string][]byte) (*Data, error) {
 	if len(d.names) == 0 {
 		return nil, fmt.Errorf("no channels (%s/*.yaml)", channelsDir)
 	}
-	sorting.Slice(d.names, compareChannels)
+	elements.Sort(d.names, compareChannels)
 	for _, m := range d.memberships {
-		sorting.Slice(m, func(a, b membership) int { return compareChannels(a.channel, b.channel) })
+		elements.Sort(m, func(a, b membership) int { return compareChannels(a.channel, b.channel) })
 	}
 	return d, nil
 }

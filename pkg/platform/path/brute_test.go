@@ -10,6 +10,7 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 )
@@ -33,10 +34,7 @@ func newTrial(t *testing.T, r *rand.Rand) trial {
 		}
 		risks = append(risks, graph.Risk{Name: string(rune('A' + i)), Rules: rules})
 	}
-	var nodes []graph.Node
-	for _, v := range pool {
-		nodes = append(nodes, graph.Node{Version: semver.MustParse(v)})
-	}
+	nodes := elements.Map(pool, func(v string) graph.Node { return graph.Node{Version: semver.MustParse(v)} })
 	var plain [][2]int
 	var conditional []graph.Conditional
 	dense := 0.2 + 0.8*r.Float64()
@@ -74,9 +72,7 @@ func (tr trial) all(from, to int) [][]int {
 	var ways [][]int
 	for _, e := range tr.g.From(from) {
 		if int(e.To) > from {
-			for _, rest := range tr.all(int(e.To), to) {
-				ways = append(ways, append([]int{from}, rest...))
-			}
+			ways = append(ways, elements.Map(tr.all(int(e.To), to), func(rest []int) []int { return append([]int{from}, rest...) })...)
 		}
 	}
 	return ways

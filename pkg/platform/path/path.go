@@ -25,8 +25,8 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A Path leads from one release to another.
@@ -107,7 +107,7 @@ func Find(g *graph.Graph, from []semver.Version, to semver.Version, p Policy) ([
 		return nil, err
 	}
 	from = slices.Clone(from)
-	sorting.Slice(from, graph.Compare)
+	elements.Sort(from, graph.Compare)
 	from = slices.CompactFunc(from, func(a, b semver.Version) bool { return graph.Compare(a, b) == 0 })
 
 	var errs []error
@@ -137,10 +137,7 @@ func Find(g *graph.Graph, from []semver.Version, to semver.Version, p Policy) ([
 		return err != nil
 	})
 	next := s.share(sources, costs)
-	var paths []Path
-	for _, i := range sources {
-		paths = append(paths, s.path(i, target, costs[i], next))
-	}
+	paths := elements.Map(sources, func(i int) Path { return s.path(i, target, costs[i], next) })
 	return paths, errors.Join(errs...)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/blang/semver/v4"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 )
@@ -30,9 +31,7 @@ func read(t testing.TB, file string) *graph.Graph {
 
 func versions(list ...string) []semver.Version {
 	all := make([]semver.Version, 0, len(list))
-	for _, v := range list {
-		all = append(all, semver.MustParse(v))
-	}
+	all = append(all, elements.Map(list, semver.MustParse)...)
 	return all
 }
 
@@ -118,10 +117,7 @@ func TestFindSeveral(t *testing.T) {
 				before := slices.Clone(from)
 				paths, err := Find(g, from, to, Policy{})
 				fail.On(t, err)
-				var got []string
-				for _, p := range paths {
-					got = append(got, p.String())
-				}
+				got := elements.Map(paths, func(p Path) string { return p.String() })
 				fail.Diff(t, tc.want, got)
 				fail.Diff(t, before, from)
 				slices.Reverse(from)

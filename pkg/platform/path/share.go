@@ -3,6 +3,8 @@ package path
 import (
 	"cmp"
 	"slices"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // share decides for every node on the paths of the sources which node is next. All best paths of a
@@ -24,10 +26,7 @@ func (s *search) share(sources []int, costs []Cost) map[int]int {
 	}
 	next := map[int]int{}
 	for left := len(levels) - 1; left > 0; left-- {
-		var sets [][]int
-		for _, i := range levels[left] {
-			sets = append(sets, s.best(i, costs))
-		}
+		sets := elements.Map(levels[left], func(i int) []int { return s.best(i, costs) })
 		for at, to := range cover(sets, levels[left-1]) {
 			next[levels[left][at]] = to
 			reach(to)

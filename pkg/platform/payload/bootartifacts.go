@@ -15,8 +15,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A BootArtifact is a file on a web server that machines boot from: an ISO image, a disk image, a
@@ -114,7 +114,7 @@ func parseArtifacts(text []byte) ([]BootArtifact, error) {
 			}
 		}
 	}
-	sorting.Slice(all, func(a, b BootArtifact) int {
+	elements.Sort(all, func(a, b BootArtifact) int {
 		return cmp.Or(cmp.Compare(a.Arch, b.Arch), cmp.Compare(a.Platform, b.Platform), cmp.Compare(a.Format, b.Format), cmp.Compare(a.Part, b.Part))
 	})
 	return all, nil

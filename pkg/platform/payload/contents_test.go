@@ -7,6 +7,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -23,10 +24,7 @@ func TestReadContents(t *testing.T) {
 	p, c, err := ReadContents(t.Context(), m, repository, desc.Digest)
 	fail.On(t, err)
 	fail.Diff(t, payloadOf("4.20.5", desc.Digest), p, exported)
-	var names []string
-	for _, m := range c.Manifests {
-		names = append(names, m.File+" "+m.Kind+" "+m.Namespace+"/"+m.Name)
-	}
+	names := elements.Map(c.Manifests, func(m Manifest) string { return m.File + " " + m.Kind + " " + m.Namespace + "/" + m.Name })
 	fail.Diff(t, []string{"0000_1.yaml A /again", "0000_1.yaml C ns/c", "0000_2.json B /b"}, names)
 	if !strings.Contains(string(c.References), "ImageStream") || !strings.Contains(string(c.Metadata), metadataKind) {
 		t.Errorf("references and metadata are %s, %s", c.References, c.Metadata)

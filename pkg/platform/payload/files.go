@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image/layers"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // The files of a release image (oc, pkg/cli/admin/release/new.go).
@@ -70,7 +70,7 @@ func (r reader) manifests(ctx context.Context, img *releaseImage, keep extent) (
 		case has && !f.seen[metadataFile]:
 			return nil, 0, fmt.Errorf("%w: /%s exists, but /%s does not", ErrNoRelease, referencesFile, metadataFile)
 		case has:
-			sorting.Slice(f.manifests, func(a, b file) int { return cmp.Compare(a.name, b.name) })
+			elements.Sort(f.manifests, func(a, b file) int { return cmp.Compare(a.name, b.name) })
 			return f, at, nil
 		case f.changed:
 			return nil, 0, fmt.Errorf("layer %s changes part of /%s; layers on top of a release image are not supported", v.desc.Digest, manifestsDir)

@@ -15,9 +15,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/layers"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // The ConfigMap of gates, and the directory of the operator's own manifests.
@@ -78,7 +78,7 @@ func (r reader) gates(ctx context.Context, below []layer) ([]Gate, error) {
 			return nil, err
 		}
 		if found || before && !manifests {
-			sorting.Slice(gates, func(a, b Gate) int { return cmp.Compare(a.Name, b.Name) })
+			elements.Sort(gates, func(a, b Gate) int { return cmp.Compare(a.Name, b.Name) })
 			return gates, nil
 		}
 		before = manifests

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -34,10 +35,7 @@ func TestManifests(t *testing.T) {
 	)}}
 	p, err := Read(t.Context(), m, repository, m.image(t, s).Digest)
 	fail.On(t, err)
-	var got []string
-	for _, text := range p.Policies {
-		got = append(got, string(text))
-	}
+	got := elements.Map(p.Policies, func(text []byte) string { return string(text) })
 	want := []string{`{"apiVersion":"config.openshift.io/v1alpha1","kind":"ClusterImagePolicy"}`, second, policyText}
 	fail.Diff(t, want, got)
 	disks, err := p.KubeVirt()
@@ -56,10 +54,7 @@ func TestDocuments(t *testing.T) {
 		"a: 1\n---\nb: 2\n":            {"a: 1\n", "b: 2\n"},
 		"---\r\na: |\r\n ---\r\n--- #": {"a: |\r\n ---\r\n"},
 	} {
-		var got []string
-		for _, d := range documents([]byte(text)) {
-			got = append(got, string(d))
-		}
+		got := elements.Map(documents([]byte(text)), func(d []byte) string { return string(d) })
 		fail.Diff(t, want, got)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/go-json-experiment/json"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // An imageStream is the part of image-references that is read: an ImageStream of
@@ -86,8 +86,8 @@ func parseReferences(data []byte) (name string, components []Component, versions
 		slices.Sort(names)
 		components = append(components, Component{Names: names, Ref: ref.String(), Digest: ref.Digest})
 	}
-	sorting.Slice(components, func(a, b Component) int { return cmp.Compare(a.Names[0], b.Names[0]) })
-	sorting.Slice(versions, func(a, b SoftwareVersion) int {
+	elements.Sort(components, func(a, b Component) int { return cmp.Compare(a.Names[0], b.Names[0]) })
+	elements.Sort(versions, func(a, b SoftwareVersion) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version), cmp.Compare(b.Display, a.Display))
 	})
 	versions = slices.CompactFunc(versions, func(a, b SoftwareVersion) bool { return a.Name == b.Name && a.Version == b.Version })

@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/releasetest"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -113,10 +114,7 @@ func TestFixture(t *testing.T) {
 			}
 			gates, err := p.Gates(t.Context(), overHTTP{})
 			fail.On(t, err)
-			var names []string
-			for _, g := range gates {
-				names = append(names, g.Name)
-			}
+			names := elements.Map(gates, func(g Gate) string { return g.Name })
 			fail.Diff(t, slices.Sorted(maps.Keys(made.Gates)), names, cmpopts.EquateEmpty())
 		})
 	}

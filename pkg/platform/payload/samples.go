@@ -11,11 +11,11 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/layers"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // The image streams of the samples operator are in folders by architecture (cluster-samples-operator,
@@ -98,7 +98,7 @@ func readSamples(ctx context.Context, src image.Reader, c Component) ([]Sample, 
 		slices.Sort(images)
 		samples = append(samples, Sample{Name: k.name, Arch: k.arch, Images: slices.Compact(images)})
 	}
-	sorting.Slice(samples, func(a, b Sample) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Arch, b.Arch)) })
+	elements.Sort(samples, func(a, b Sample) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Arch, b.Arch)) })
 	return samples, nil
 }
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A link is all updates from the releases of one box to those of another.
@@ -46,7 +46,7 @@ func (s *sketch) links() []*link {
 			}
 		}
 	}
-	sorting.Slice(links, func(a, b *link) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	elements.Sort(links, func(a, b *link) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 	return links
 }
 

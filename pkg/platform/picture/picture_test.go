@@ -11,6 +11,7 @@ import (
 	"github.com/blang/semver/v4"
 
 	"github.com/gantry-mirror/gantry/pkg/diagram"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/platform/path"
@@ -178,10 +179,7 @@ func TestPart(t *testing.T) {
 			begins = append(begins, at(v))
 		}
 		part := Part(g, begins, at(tc.to))
-		var got []string
-		for _, n := range part.Nodes {
-			got = append(got, n.Version.String())
-		}
+		got := elements.Map(part.Nodes, func(n graph.Node) string { return n.Version.String() })
 		if strings.Join(got, " ") != tc.want {
 			t.Errorf("from %q to %q: %v, want %s", tc.from, tc.to, got, tc.want)
 		}

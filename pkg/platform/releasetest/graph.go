@@ -13,8 +13,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // A pair is an update by versions, as in conditional updates.
@@ -77,10 +77,7 @@ func (b Blocked) isTo(p *Payload) bool {
 
 // regexp returns a regular expression for the blocked sources, as in graph data.
 func (b Blocked) regexp() string {
-	var quoted []string
-	for _, from := range b.From {
-		quoted = append(quoted, strings.ReplaceAll(regexp.QuoteMeta(from), `\.`, "[.]"))
-	}
+	quoted := elements.Map(b.From, func(from string) string { return strings.ReplaceAll(regexp.QuoteMeta(from), `\.`, "[.]") })
 	return "^(" + strings.Join(quoted, "|") + ")[+].*$"
 }
 
@@ -161,7 +158,7 @@ func (w *Platform) Graph(channel string, arch release.Arch) ([]byte, error) {
 
 // sortedBlocked returns the blocked updates in the order of their files in the graph data.
 func (w *Platform) sortedBlocked() []Blocked {
-	return sorting.Sorted(slices.Values(w.definition.Blocked), func(a, b Blocked) int { return strings.Compare(a.file(), b.file()) })
+	return elements.Sorted(slices.Values(w.definition.Blocked), func(a, b Blocked) int { return strings.Compare(a.file(), b.file()) })
 }
 
 func (b Blocked) file() string {
@@ -182,7 +179,7 @@ func (w *Platform) metadata(p *Payload) map[string]string {
 			channels = append(channels, channel)
 		}
 	}
-	sorting.Slice(channels, func(a, b string) int {
+	elements.Sort(channels, func(a, b string) int {
 		_, versionOfA, _ := strings.Cut(a, "-")
 		_, versionOfB, _ := strings.Cut(b, "-")
 		return cmp.Or(strings.Compare(versionOfA, versionOfB), strings.Compare(a, b))

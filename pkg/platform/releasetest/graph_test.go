@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/platform/graphdata"
@@ -17,9 +18,7 @@ func updatesOf(t *testing.T, g *graph.Graph) map[string][]string {
 	for i, n := range g.Nodes {
 		for _, e := range g.From(i) {
 			risks := []string{}
-			for _, r := range g.Risks(e) {
-				risks = append(risks, r.Name)
-			}
+			risks = append(risks, elements.Map(g.Risks(e), func(r graph.Risk) string { return r.Name })...)
 			all[n.Version.String()+" "+g.Nodes[e.To].Version.String()] = risks
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/registrytest"
 )
 
@@ -82,10 +83,7 @@ func imagesOf(content registrytest.Content) ([]digest.Digest, error) {
 		if err != nil {
 			return nil, err
 		}
-		var all []digest.Digest
-		for _, desc := range m.Manifests {
-			all = append(all, digest.Digest(desc.Digest.String()))
-		}
+		all := elements.Map(m.Manifests, func(desc v1.Descriptor) digest.Digest { return digest.Digest(desc.Digest.String()) })
 		return all, nil
 	}
 	if content == nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/image/layers"
 	"github.com/gantry-mirror/gantry/pkg/image/manifest"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // maxSize is the maximum size of one tool.
@@ -124,10 +124,7 @@ func (x *extraction) run(ctx context.Context, src image.Reader, tools []*Tool) e
 
 // write copies a program and replaces its placeholders.
 func (x *extraction) write(t *Tool, w *written, r io.Reader) error {
-	var patches []patch
-	for _, ph := range t.program.patches {
-		patches = append(patches, patch{placeholder: ph, value: x.value(t, ph)})
-	}
+	patches := elements.Map(t.program.patches, func(ph placeholder) patch { return patch{placeholder: ph, value: x.value(t, ph)} })
 	p, err := newPatcher(w.out, patches)
 	if err != nil {
 		return err
@@ -219,7 +216,7 @@ func imageFor(ctx context.Context, src image.Reader, source string, d digest.Dig
 		return desc, err
 	}
 	// Any architecture will do: preferably the default one.
-	sorting.Slice(lines, func(a, b ocispec.Descriptor) int { return cmp.Compare(rank(a), rank(b)) })
+	elements.Sort(lines, func(a, b ocispec.Descriptor) int { return cmp.Compare(rank(a), rank(b)) })
 	var have []string
 	for _, line := range lines {
 		if line.Platform == nil || line.Platform.OS != "linux" || arch != "" && line.Platform.Architecture != string(arch) {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/platform/payload"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -56,10 +57,7 @@ func TestSelect(t *testing.T) {
 		{"amd64", "openshift-install-fips ccoctl.rhel9", "", "openshift-install-fips:linux/amd64:baremetal-installer:/usr/bin/openshift-install ccoctl.rhel9:linux/amd64:cloud-credential-operator:/usr/bin/ccoctl.rhel9"},
 	} {
 		found, notes, err := Select(releaseOf(tc.arch, all...), strings.Fields(tc.names), platforms(t, tc.platforms))
-		var got []string
-		for _, x := range found {
-			got = append(got, x.Name+":"+x.Platform.String()+":"+x.Component+":/"+x.Path)
-		}
+		got := elements.Map(found, func(x Tool) string { return x.Name + ":" + x.Platform.String() + ":" + x.Component + ":/" + x.Path })
 		if diff := cmp.Diff(strings.Fields(tc.want), got); err != nil || diff != "" || notes != nil {
 			t.Errorf("%s %s %s: %v %s", tc.arch, tc.names, tc.platforms, err, diff)
 		}

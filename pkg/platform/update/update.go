@@ -25,6 +25,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/platform/graph"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -136,10 +137,7 @@ func (s *Service) query(channel string, arch release.Arch) (string, Provenance, 
 		}
 		return "", Provenance{}, advice.New(advice.Input, "use one of "+archNames(), "update services do not know the architecture %q", arch)
 	}
-	address := s.URL
-	if address == "" {
-		address = Address(s.Product)
-	}
+	address := cmp.Or(s.URL, Address(s.Product))
 	u, err := url.Parse(address)
 	if err != nil {
 		return "", Provenance{}, advice.New(advice.Input, "write it as https://HOST/PATH", "the address of the update service is malformed") // the cause would show credentials
@@ -163,10 +161,7 @@ func (s *Service) query(channel string, arch release.Arch) (string, Provenance, 
 
 // archNames lists the architectures for people.
 func archNames() string {
-	var names []string
-	for _, a := range release.Arches() {
-		names = append(names, string(a))
-	}
+	names := elements.Map(release.Arches(), func(a release.Arch) string { return string(a) })
 	return strings.Join(names, ", ")
 }
 

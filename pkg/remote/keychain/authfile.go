@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -52,7 +51,7 @@ func newAuthFile(path, namedBy string, warn func(string, fs.FileInfo)) *authFile
 }
 
 func (f *authFile) read() (*auths, error) {
-	data, info, err := readFile(f.path)
+	data, info, err := regular.ReadStart(f.path, maxAuthFile+1)
 	if f.namedBy == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) {
 		return &auths{}, nil
 	}
@@ -72,21 +71,6 @@ func (f *authFile) read() (*auths, error) {
 // hasSecret reports whether there is a password or a token in the file.
 func (a *auths) hasSecret() bool {
 	return slices.ContainsFunc(slices.Collect(maps.Values(a.Auths)), func(e entry) bool { return e.Auth+e.Password+e.IdentityToken+e.RegistryToken != "" })
-}
-
-// readFile reads a file up to one byte more than parse accepts.
-func readFile(path string) ([]byte, fs.FileInfo, error) {
-	in, err := regular.OpenInput(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(in, maxAuthFile+1))
-	return text, info, err
 }
 
 func (f *authFile) wrap(err error) error {

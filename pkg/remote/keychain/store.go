@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/file/durable"
+	"github.com/gantry-mirror/gantry/pkg/file/regular"
 )
 
 // ErrKeptByHelper means that an auth file uses a credential helper for a registry: an entry in the
@@ -73,7 +74,7 @@ func edit(path, key string, change func(map[string]json.RawMessage) bool) error 
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	data, _, err := readFile(path)
+	data, _, err := regular.ReadStart(path, maxAuthFile+1)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return wrap(pathless(err))
 	}

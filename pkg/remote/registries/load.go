@@ -42,9 +42,7 @@ func Load(o Options) (*Config, error) {
 		o.Home, _ = os.UserHomeDir()
 	}
 	o.SystemDir = cmp.Or(o.SystemDir, filepath.Join("/etc", "containers"))
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	files, err := o.files()
 	if err != nil {
 		return nil, err

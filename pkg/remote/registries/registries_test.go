@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 )
@@ -316,10 +317,7 @@ location = "one.example"
 		ref, err := reference.Parse(repository)
 		fail.On(t, err)
 		list, err := c.BlobSources(ref)
-		var got []string
-		for _, e := range list {
-			got = append(got, e.Reference.Name())
-		}
+		got := elements.Map(list, func(e Endpoint) string { return e.Reference.Name() })
 		fail.On(t, err)
 		fail.Diff(t, want, got)
 	}

@@ -25,8 +25,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/resources"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Input is what the files are made from.
@@ -88,6 +88,6 @@ func Build(in Input) (files []resources.File, notes []string, err error) {
 		add("not-redirected.txt", lost)
 	}
 	add("README.md", readme(in, len(lost) > 0))
-	sorting.Slice(files, func(a, b resources.File) int { return strings.Compare(a.Name, b.Name) })
+	elements.Sort(files, func(a, b resources.File) int { return strings.Compare(a.Name, b.Name) })
 	return files, notes, nil
 }

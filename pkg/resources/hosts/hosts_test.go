@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
@@ -47,9 +48,7 @@ func image(t testing.TB, s string) resources.Image {
 func input(t testing.TB, host, policy string, images ...string) Input {
 	t.Helper()
 	in := Input{Host: host}
-	for _, s := range images {
-		in.Images = append(in.Images, image(t, s))
-	}
+	in.Images = append(in.Images, elements.Map(images, func(s string) resources.Image { return image(t, s) })...)
 	return withMirrors(t, in, policy)
 }
 

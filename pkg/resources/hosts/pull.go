@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A pull is an image that a runtime requests, and the repositories of the mirror that have it.
@@ -45,7 +45,7 @@ func readPulls(in Input) []pull {
 	compare := func(a, b pull) int {
 		return cmp.Or(strings.Compare(a.host, b.host), strings.Compare(a.path, b.path), strings.Compare(a.id, b.id))
 	}
-	sorting.Slice(pulls, compare)
+	elements.Sort(pulls, compare)
 	merged := pulls[:0] // never overtakes the loop
 	for _, p := range pulls {
 		if n := len(merged); n > 0 && compare(merged[n-1], p) == 0 {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A registry is one source registry, as the runtimes see it that are configured by registry.
@@ -71,7 +71,7 @@ func endpoints(pulls []pull) []endpoint {
 	for _, e := range found {
 		list = append(list, *e)
 	}
-	sorting.Slice(list, func(a, b endpoint) int {
+	elements.Sort(list, func(a, b endpoint) int {
 		return cmp.Or(cmp.Compare(b.pulls, a.pulls), strings.Compare(a.prefix, b.prefix))
 	})
 	return list
@@ -89,10 +89,7 @@ func (r registry) tried(p pull) (repositories []string) {
 
 // all returns the repositories of the mirror in which Talos looks for a pull.
 func (r registry) all(p pull) (repositories []string) {
-	for _, e := range r.endpoints {
-		repositories = append(repositories, e.prefix+p.path)
-	}
-	return repositories
+	return elements.Map(r.endpoints, func(e endpoint) string { return e.prefix + p.path })
 }
 
 // rules returns the rules that rewrite the repositories of pulls to those of the mirror.

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 const (
@@ -56,18 +58,13 @@ const webServer = "https://web-server.example"
 
 // isoFiles returns the names of the files of images, sorted.
 func isoFiles(images []osImage) (names []string) {
-	for _, i := range images {
-		names = append(names, path.Base(i.URL))
-	}
+	names = elements.Map(images, func(i osImage) string { return path.Base(i.URL) })
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
 func indented(lines []string) (all []string) {
-	for _, line := range lines {
-		all = append(all, "  "+line)
-	}
-	return all
+	return elements.Map(lines, func(line string) string { return "  " + line })
 }
 
 // An osImage is an ISO image for the clusters of one minor version.

@@ -21,9 +21,9 @@ package install
 import (
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
 	"github.com/gantry-mirror/gantry/pkg/resources"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Input is what the files are made from.
@@ -83,7 +83,7 @@ func Build(in Input) (files []resources.File, notes []string, err error) {
 	if w.err != nil {
 		return nil, nil, w.err
 	}
-	sorting.Slice(w.files, func(a, b resources.File) int { return strings.Compare(a.Name, b.Name) })
+	elements.Sort(w.files, func(a, b resources.File) int { return strings.Compare(a.Name, b.Name) })
 	return w.files, w.notes, nil
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/blang/semver/v4"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // sortReleases returns releases, the newest first; of one version, the payload for several architectures and
@@ -32,7 +32,7 @@ func sortReleases(releases []Release) ([]Release, error) {
 		}
 		return 2
 	}
-	sorting.Slice(sorted, func(a, b Release) int {
+	elements.Sort(sorted, func(a, b Release) int {
 		return cmp.Or(versions[b.Version].Compare(versions[a.Version]), strings.Compare(b.Version, a.Version), cmp.Compare(rank(a.Arch), rank(b.Arch)), strings.Compare(a.Arch, b.Arch))
 	})
 	return slices.CompactFunc(sorted, func(a, b Release) bool { return a.Version == b.Version && a.Arch == b.Arch }), nil

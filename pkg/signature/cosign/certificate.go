@@ -1,6 +1,7 @@
 package cosign
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/x509"
 	"encoding/asn1"
@@ -46,10 +47,7 @@ type PKI struct {
 
 // name describes who the certificate is for.
 func (p *PKI) name() string {
-	if p.Email == "" {
-		return p.Hostname
-	}
-	return p.Email
+	return cmp.Or(p.Email, p.Hostname)
 }
 
 // verify returns the key of a certificate that was valid when the log took the signature.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/release"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // maxTries is how many signatures of an image are requested from one store. Clusters request no
@@ -58,7 +58,7 @@ func Collect(ctx context.Context, get Getter, stores []string, d digest.Digest, 
 	if err := v.result(); err != nil {
 		return nil, err
 	}
-	sorting.Slice(v.good, func(a, b Signature) int {
+	elements.Sort(v.good, func(a, b Signature) int {
 		return cmp.Or(a.Created.Compare(b.Created), bytes.Compare(a.Body, b.Body))
 	})
 	return v.good, nil

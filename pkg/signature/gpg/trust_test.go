@@ -14,6 +14,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/release"
 )
@@ -104,10 +105,7 @@ func TestConfiguration(t *testing.T) {
 	trust, err := Configuration(configMap(t, data))
 	fail.On(t, err)
 	fail.Diff(t, []string{"file:///srv/signatures", "https://two.example.com/signatures"}, trust.Stores)
-	var names []string
-	for _, k := range trust.Keyrings {
-		names = append(names, k.Name+" "+strings.Join(k.Fingerprints(), " "))
-	}
+	names := elements.Map(trust.Keyrings, func(k Keyring) string { return k.Name + " " + strings.Join(k.Fingerprints(), " ") })
 	want := []string{"verifier-public-key-a " + first.keyring.Fingerprints()[0], "verifier-public-key-b " + second.keyring.Fingerprints()[0]}
 	fail.Diff(t, want, names)
 

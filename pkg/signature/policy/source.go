@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 
@@ -92,10 +93,7 @@ func newSource(member string, path *string, paths []string, data []byte, datas [
 
 // name returns what item i is called in messages.
 func (s source) name(i int) string {
-	if s.all[i].path != "" {
-		return s.all[i].path
-	}
-	return s.member + "Data"
+	return cmp.Or(s.all[i].path, s.member+"Data")
 }
 
 // named adds the name of item i to an error.

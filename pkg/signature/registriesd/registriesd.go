@@ -7,6 +7,7 @@
 package registriesd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -116,17 +117,11 @@ func (c *Config) add(name string, text []byte) error {
 
 // title is what a section is called.
 func title(scope string) string {
-	if scope == "" {
-		return "default-docker"
-	}
-	return scope
+	return cmp.Or(scope, "default-docker")
 }
 
 func (s section) lookaside() string {
-	if s.Lookaside != "" {
-		return s.Lookaside
-	}
-	return s.Sigstore
+	return cmp.Or(s.Lookaside, s.Sigstore)
 }
 
 // each calls yield with the sections for an image, the most specific one first, until it returns false.

@@ -93,22 +93,11 @@ func openKey(ctx context.Context, file string, opts KeyOptions) (*Key, error) {
 }
 
 func readKey(file string) ([]byte, os.FileInfo, error) {
-	f, err := regular.OpenInput(file)
-	if err != nil {
-		return nil, nil, err
+	text, info, err := regular.ReadStart(file, maxKey+1)
+	if err == nil && len(text) > maxKey {
+		err = fmt.Errorf("it has more than %d bytes and is not a key", maxKey)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	var text bytes.Buffer
-	if n, err := text.ReadFrom(io.LimitReader(f, maxKey+1)); err != nil {
-		return nil, nil, err
-	} else if n > maxKey {
-		return nil, nil, fmt.Errorf("it has more than %d bytes and is not a key", maxKey)
-	}
-	return text.Bytes(), info, nil
+	return text, info, err
 }
 
 // fromAgent returns a key that is in the agent.

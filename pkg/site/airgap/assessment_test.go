@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -52,10 +53,7 @@ func TestAssess(t *testing.T) {
 				tc.change(w)
 			}
 			have, damage := w.damage(tc.folders...)
-			var dirs []string
-			for _, f := range tc.folders {
-				dirs = append(dirs, w.path(f))
-			}
+			dirs := elements.Map(tc.folders, w.path)
 			got, err := Assess(t.Context(), have, dirs, damage)
 			fail.On(t, err)
 			if got.Intact() != tc.whole || len(got.Damage) != tc.damage {

@@ -13,10 +13,10 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // checkStreams is how many requests for bases are made at once if Site.Streams is 0.
@@ -81,7 +81,7 @@ func neededBases(have *archive.Archive, p *plan.Plan) []archive.DeltaBase {
 			}
 		}
 	}
-	sorting.Slice(all, func(a, b archive.DeltaBase) int {
+	elements.Sort(all, func(a, b archive.DeltaBase) int {
 		return cmp.Or(strings.Compare(a.Repository, b.Repository), strings.Compare(string(a.Digest), string(b.Digest)))
 	})
 	return all

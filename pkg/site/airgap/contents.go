@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/advice/suggest"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -67,12 +68,7 @@ func PickImages(p *plan.Plan, patterns []string) (*plan.Plan, error) {
 	all := NewNamePattern(patterns...)
 	var picked []plan.Image
 	for _, img := range p.Images {
-		var tags []string
-		for _, tag := range img.Tags {
-			if all.Match(img.Repository + ":" + tag) {
-				tags = append(tags, tag)
-			}
-		}
+		tags := elements.Filter(img.Tags, func(tag string) bool { return all.Match(img.Repository + ":" + tag) })
 		untagged := img
 		untagged.Tags = nil
 		switch {

@@ -25,6 +25,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
@@ -174,10 +175,7 @@ func (w *fixture) months(n int) {
 // open opens the archive in folders of the fixture.
 func (w *fixture) open(folders ...string) *archive.Archive {
 	w.t.Helper()
-	var dirs []string
-	for _, f := range folders {
-		dirs = append(dirs, w.path(f))
-	}
+	dirs := elements.Map(folders, w.path)
 	have, err := archive.Open(dirs...)
 	fail.On(w.t, err)
 	w.t.Cleanup(func() { _ = have.Close() }) // only read

@@ -13,8 +13,8 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -31,7 +31,7 @@ func absentSets(have *archive.Archive) []state.SetRef {
 			absent = append(absent, s.SetRef)
 		}
 	}
-	sorting.Slice(absent, func(a, b state.SetRef) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	elements.Sort(absent, func(a, b state.SetRef) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	return absent
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/file/regular"
 	"github.com/gantry-mirror/gantry/pkg/image"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
@@ -92,11 +93,7 @@ func (*RepairError) Advice() (advice.Kind, string) {
 }
 
 func (e *RepairError) Unwrap() []error {
-	var reasons []error
-	for _, m := range e.Failed {
-		reasons = append(reasons, m.Err)
-	}
-	return reasons
+	return elements.Map(e.Failed, func(m FailedContent) error { return m.Err })
 }
 
 // Repair writes the archive that a request asks for, and nothing else. If the plan was lost, the
@@ -177,10 +174,7 @@ func findSources(ws *state.Workspace, r *state.RepairRequest) error {
 	if err := errors.Join(err, text.Close()); err != nil {
 		return err
 	}
-	var lost []digest.Digest
-	for _, c := range r.Content {
-		lost = append(lost, c.Digest)
-	}
+	lost := elements.Map(r.Content, func(c state.LostContent) digest.Digest { return c.Digest })
 	holders, err := mirror.ImagesByContent(p, lost)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -23,10 +24,7 @@ import (
 // damage opens the archive in folders, reads all of it and returns the damage.
 func (w *fixture) damage(folders ...string) (*archive.Archive, []archive.Damage) {
 	w.t.Helper()
-	var dirs []string
-	for _, f := range folders {
-		dirs = append(dirs, w.path(f))
-	}
+	dirs := elements.Map(folders, w.path)
 	have, err := archive.Inspect(dirs...)
 	fail.On(w.t, err)
 	w.t.Cleanup(func() { _ = have.Close() }) // only read
@@ -46,10 +44,7 @@ func (w *fixture) request(chosen bool, folders ...string) (*state.RepairRequest,
 	w.t.Helper()
 	have, damage := w.damage(folders...)
 	return RequestRepair(w.t.Context(), have, damage, chosen, func(sequence int) (*archive.Archive, error) {
-		var dirs []string
-		for _, f := range folders {
-			dirs = append(dirs, w.path(f))
-		}
+		dirs := elements.Map(folders, w.path)
 		return archive.InspectWith(archive.OpenOptions{Sequence: sequence}, dirs...)
 	})
 }

@@ -14,9 +14,9 @@ import (
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/archive"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -65,7 +65,7 @@ func lostContent(have *archive.Archive, damage []archive.Damage, chosen bool) (o
 		}
 	}
 	var names []string
-	for _, s := range sorting.Sorted(maps.Keys(of), func(a, b state.SetRef) int { return cmp.Compare(a.Sequence, b.Sequence) }) {
+	for _, s := range elements.Sorted(maps.Keys(of), func(a, b state.SetRef) int { return cmp.Compare(a.Sequence, b.Sequence) }) {
 		names = append(names, fmt.Sprintf("Options.Sequence %d", s.Sequence))
 	}
 	return owner, nil, advice.New(advice.Input, "run this once with each of "+strings.Join(names, ", "), "several archives lost content, and a repair request is for one")
@@ -86,10 +86,7 @@ func newRequest(ctx context.Context, have *archive.Archive, lost []archive.Entry
 	case err != nil:
 		return nil, err
 	}
-	var digests []digest.Digest
-	for _, e := range lost {
-		digests = append(digests, e.Digest)
-	}
+	digests := elements.Map(lost, func(e archive.EntryInfo) digest.Digest { return e.Digest })
 	holders := map[digest.Digest][]*plan.Image{}
 	if p != nil {
 		if holders, err = mirror.ImagesByContent(p, digests); err != nil {
@@ -103,7 +100,7 @@ func newRequest(ctx context.Context, have *archive.Archive, lost []archive.Entry
 			r.Content = append(r.Content, c)
 		}
 	}
-	sorting.Slice(r.Content, func(a, b state.LostContent) int { return cmp.Compare(a.Digest, b.Digest) })
+	elements.Sort(r.Content, func(a, b state.LostContent) int { return cmp.Compare(a.Digest, b.Digest) })
 	return r, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/catalog/draft"
 	"github.com/gantry-mirror/gantry/pkg/catalog/image"
 	"github.com/gantry-mirror/gantry/pkg/catalog/source"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
@@ -23,7 +24,6 @@ import (
 	"github.com/gantry-mirror/gantry/pkg/remote"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // The repositories of platform releases in a mirror, as oc mirror names them.
@@ -119,7 +119,7 @@ func search(ctx context.Context, e *env.Env, t *site.RegistryDestination, folder
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	sorting.Slice(s.found.Catalogs, func(a, b draft.MirroredCatalog) int { return strings.Compare(a.Image, b.Image) })
+	elements.Sort(s.found.Catalogs, func(a, b draft.MirroredCatalog) int { return strings.Compare(a.Image, b.Image) })
 	return s, nil
 }
 

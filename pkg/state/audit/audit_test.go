@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/fail"
 )
 
@@ -38,10 +39,7 @@ var start = time.Date(2026, 11, 1, 2, 0, 0, 0, time.UTC)
 // add appends entries, in a run of its own.
 func (f *fixture) add(at time.Time, subjects ...string) {
 	f.t.Helper()
-	var entries []Entry
-	for _, s := range subjects {
-		entries = append(entries, Entry{Time: at, Event: ImageFailed, Subject: s})
-	}
+	entries := elements.Map(subjects, func(s string) Entry { return Entry{Time: at, Event: ImageFailed, Subject: s} })
 	l := New(f.root, name, f.head, func(h Head) error { f.head = h; return nil })
 	fail.On(f.t, l.Append(at, entries...))
 }

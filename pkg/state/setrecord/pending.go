@@ -13,7 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // pendingType is the artifact type of a [Pending].
@@ -142,6 +142,6 @@ func AllPending(ctx context.Context, r Reader) ([]Pending, error) {
 		}
 		all = append(all, *p)
 	}
-	sorting.Slice(all, func(a, b Pending) int { return a.Since.Compare(b.Since) })
+	elements.Sort(all, func(a, b Pending) int { return a.Since.Compare(b.Since) })
 	return all, nil
 }

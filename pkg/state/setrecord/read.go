@@ -9,7 +9,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
 
@@ -58,7 +58,7 @@ func Current(ctx context.Context, r Reader) ([]Revision, error) {
 			all = append(all, *t)
 		}
 	}
-	sorting.Slice(all, compareRevisions)
+	elements.Sort(all, compareRevisions)
 	return all, errors.Join(failed...)
 }
 
@@ -100,7 +100,7 @@ func History(ctx context.Context, r Reader, set *Listed) ([]Revision, error) {
 		}
 		all = append(all, *t)
 	}
-	sorting.Slice(all, compareRevisions)
+	elements.Sort(all, compareRevisions)
 	return all, nil
 }
 

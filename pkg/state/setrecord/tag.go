@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/reference"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 const (
@@ -124,12 +124,12 @@ func listTags(tags []string) []Listed {
 	}
 	list := make([]Listed, 0, len(sets))
 	for _, s := range sets {
-		sorting.Slice(s.revisions, func(a, b revisionTag) int {
+		elements.Sort(s.revisions, func(a, b revisionTag) int {
 			return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.digits, b.digits))
 		})
 		s.revisions = slices.Compact(s.revisions)
 		list = append(list, *s)
 	}
-	sorting.Slice(list, func(a, b Listed) int { return cmp.Compare(a.Tag, b.Tag) })
+	elements.Sort(list, func(a, b Listed) int { return cmp.Compare(a.Tag, b.Tag) })
 	return list
 }

@@ -1,6 +1,7 @@
 package ocmirror
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -167,10 +168,7 @@ func refuseArchive(name string) error {
 // folders adds the workspace and the cache. root is the folder that oc mirror keeps its own in, if no
 // flag names another, or "" for a command that only reads.
 func (l *line) folders(root string) {
-	given := l.value("workspace")
-	if given == "" {
-		given = l.value("dir")
-	}
+	given := cmp.Or(l.value("workspace"), l.value("dir"))
 	cache := l.value("cache-dir")
 	switch {
 	case l.Typed:

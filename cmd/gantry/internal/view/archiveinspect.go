@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/archive/inspect"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
@@ -65,14 +66,14 @@ func writeSet(b *strings.Builder, s *inspect.InspectedSet, width int) {
 		fmt.Fprintf(b, "  %s is missing; whether it was signed, and what it builds on, is not known\n", s.Manifest)
 	}
 	if len(s.BuildsOn) > 0 {
-		on := each(s.BuildsOn, func(base inspect.InspectedBase) string { return strconv.Itoa(base.Sequence) })
+		on := elements.Map(s.BuildsOn, func(base inspect.InspectedBase) string { return strconv.Itoa(base.Sequence) })
 		fmt.Fprintf(b, "  builds on sequence %s", strings.Join(on, ", "))
 		writeIf(b, s.Omitted > 0, ", which brought %s (%s) that new images share", Number(s.Omitted, "manifest or blob", "manifests and blobs"), progress.Bytes(s.OmittedBytes))
 		b.WriteString("\n")
 	}
 	writeIf(b, s.Deltas > 0, "  carries %s (%s) as deltas (%s)\n", Number(s.Deltas, "blob", "blobs"), progress.Bytes(s.RebuiltBytes), progress.Bytes(s.DeltaBytes))
 	writeIf(b, len(s.Features) > 0, "  format features: %s\n", strings.Join(s.Features, ", "))
-	b.WriteString(align(width, each(s.Volumes, func(v inspect.InspectedVolume) string {
+	b.WriteString(align(width, elements.Map(s.Volumes, func(v inspect.InspectedVolume) string {
 		where := joined(": ", Printable(v.Path), v.Problem)
 		if v.Path == "" && v.Problem != "" {
 			where = strings.ToUpper(v.Problem[:1]) + v.Problem[1:]
@@ -92,9 +93,9 @@ func writeInspectedPlan(b *strings.Builder, r *inspect.Inspection, width int) {
 	b.WriteString(align(width, append([]string{fmt.Sprintf("Plan\t%s", p.Digest)}, totals(p.Totals, p.Images)...)))
 	for _, c := range p.Catalogs {
 		fmt.Fprintf(b, "Catalog %s\n  becomes %s\n", Printable(c.Name), Printable(c.Image))
-		List(b, each(c.Packages, Printable))
+		List(b, elements.Map(c.Packages, Printable))
 	}
-	section(b, "Platform releases", each(p.Releases, func(r inspect.InspectedRelease) string {
+	section(b, "Platform releases", elements.Map(p.Releases, func(r inspect.InspectedRelease) string {
 		return Printable(r.Name) + textIf(r.Unverified, "  %s", NotVerified)
 	}))
 	writeIf(b, p.Missing > 0, "Missing at the source: %s\n", Number(p.Missing, "image", "images"))

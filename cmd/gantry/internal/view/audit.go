@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state/audit"
 )
@@ -17,15 +18,15 @@ func Audit(a *workspace.AuditResult, width int) string {
 		return fmt.Sprintf("The workspace %s has no audit log yet; the next run begins it.\n", a.Workspace)
 	}
 	var b strings.Builder
-	b.WriteString(tabulate(width, "ENTRY\tTIME\tEVENT\tSUBJECT\tDETAILS", each(a.Last, func(e audit.Entry) string {
+	b.WriteString(tabulate(width, "ENTRY\tTIME\tEVENT\tSUBJECT\tDETAILS", elements.Map(a.Last, func(e audit.Entry) string {
 		subject := e.Subject
 		if e.Event == audit.RunBegan || e.Event == audit.RunEnded {
 			subject = e.Destination
 		}
 		return fmt.Sprintf("%d\t%s\t%s\t%s\t%s", e.Sequence, e.Time.UTC().Format(time.RFC3339), OneLine(string(e.Event)), OneLine(cmp.Or(subject, "-")), OneLine(auditDetails(e)))
 	}), "ENTRY") + "\n")
-	writeAll(&b, "CHANGED: %s\n", each(a.Problems, OneLine))
-	writeAll(&b, "note: %s\n", each(a.Notes, OneLine))
+	writeAll(&b, "CHANGED: %s\n", elements.Map(a.Problems, OneLine))
+	writeAll(&b, "note: %s\n", elements.Map(a.Notes, OneLine))
 	writeIf(&b, len(a.Problems) == 0, "%s, unchanged; the last has the hash %s\n", Number(int(a.Entries), "entry", "entries"), a.Head.Hash)
 	return Trimmed(b.String())
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
@@ -17,7 +18,7 @@ func writeCharts(b *strings.Builder, r *mirroring.Result) {
 		fmt.Fprintf(b, "Helm charts: %d, to be installed from the registry that this is mirrored to.\n", len(r.Charts))
 		return
 	}
-	section(b, "Helm charts:", each(r.Charts, func(c mirroring.MirroredChart) string {
+	section(b, "Helm charts:", elements.Map(r.Charts, func(c mirroring.MirroredChart) string {
 		line := fmt.Sprintf("helm install %s %s --version %s", c.Name, c.Address, c.Version)
 		line += textIf(c.PlainHTTP, " --plain-http")
 		return line
@@ -46,7 +47,7 @@ func writePlannedCharts(b *strings.Builder, p *plan.Plan) {
 			}
 		}
 	}
-	paragraph(b, "Helm charts", each(p.Charts, func(c plan.Chart) string {
+	paragraph(b, "Helm charts", elements.Map(p.Charts, func(c plan.Chart) string {
 		return fmt.Sprintf("%s  becomes %s:%s, names %s", c, c.Repository, c.Tag, Number(names[c.String()], "image", "images"))
 	}))
 }

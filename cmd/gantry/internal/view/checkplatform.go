@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/site"
 	"github.com/gantry-mirror/gantry/plan/proof"
 )
@@ -88,7 +89,7 @@ func hopsTitle(hops []proof.ChannelHop) string {
 }
 
 func writeProblems(b *strings.Builder, what string, problems []proof.Problem) {
-	section(b, "  "+what, each(problems, func(p proof.Problem) string {
+	section(b, "  "+what, elements.Map(problems, func(p proof.Problem) string {
 		line := "  " + strings.ReplaceAll(p.Problem, "\n", "\n      ")
 		line += textIf(p.At != "", "\n        at %s", p.At)
 		return line + "\n        " + p.Hint

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/contents"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 	"github.com/gantry-mirror/gantry/plan/listing"
 )
 
@@ -30,7 +30,7 @@ func list[R any](rows []R, columns []listColumn[R], wide bool, width int) string
 	var titles, drop []string
 	lines := make([]string, len(rows))
 	byDrop := slices.Clone(columns)
-	sorting.Slice(byDrop, func(a, b listColumn[R]) int { return cmp.Compare(a.drop, b.drop) })
+	elements.Sort(byDrop, func(a, b listColumn[R]) int { return cmp.Compare(a.drop, b.drop) })
 	for _, c := range byDrop {
 		if c.drop > 0 {
 			drop = append(drop, c.title)
@@ -82,7 +82,7 @@ func storedColumns[R any](of func(*R) *contents.Stored) []listColumn[R] {
 		{title: "AT", text: func(r *R) string { return string(of(r).At) }},
 		{title: "HERE", text: func(r *R) string { return string(of(r).Here) }},
 		{title: "VOLUMES", drop: 4, text: func(r *R) string {
-			return strings.Join(each(of(r).Volumes, func(v contents.Volume) string { return v.Name }), ", ")
+			return strings.Join(elements.Map(of(r).Volumes, func(v contents.Volume) string { return v.Name }), ", ")
 		}},
 	}
 }
@@ -139,7 +139,7 @@ func bundleTable(l *contents.List, wide bool, width int) string {
 		{title: "BUNDLE", text: func(b *contents.Bundle) string { return b.Name + textIf(b.Deprecated != "", " (deprecated)") }},
 		{title: "VERSION", always: true, drop: 10, text: func(b *contents.Bundle) string { return b.Version }},
 		{title: "CHANNELS", drop: 2, text: func(b *contents.Bundle) string {
-			return strings.Join(each(b.Channels, func(c string) string { return c + textIf(slices.Contains(b.HeadOf, c), " (head)") }), ", ")
+			return strings.Join(elements.Map(b.Channels, func(c string) string { return c + textIf(slices.Contains(b.HeadOf, c), " (head)") }), ", ")
 		}},
 		{title: "OLM V1", always: true, text: func(b *contents.Bundle) string { return installs(b.OLMv1, wide) }},
 		{title: "MODES", wide: true, drop: 6, text: func(b *contents.Bundle) string { return modes(&b.CatalogBundle) }},
@@ -165,7 +165,7 @@ func installs(i listing.Installable, wide bool) string {
 func modes(b *listing.CatalogBundle) string { return strings.Join(b.InstallModes, ", ") }
 
 func apis(b *listing.CatalogBundle) string {
-	return strings.Join(each(b.APIs, listing.API.String), ", ")
+	return strings.Join(elements.Map(b.APIs, listing.API.String), ", ")
 }
 
 func features(b *listing.CatalogBundle) string {

@@ -3,9 +3,9 @@ package view
 import (
 	"cmp"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/progress"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // CopyProgress returns the reading of a meter, for progress bars and lines.
@@ -26,7 +26,7 @@ func CopyProgress(m *mirror.Meter, retries int64) progress.Reading {
 		textIf(at.Mounted > 0, "%s mounted", progress.Bytes(at.Mounted)),
 		textIf(retries > 0, "%s", Number(retries, "retry", "retries")))
 	transfers := m.Transfers()
-	sorting.Slice(transfers, func(a, b mirror.Transfer) int { return cmp.Compare(b.Size, a.Size) })
+	elements.Sort(transfers, func(a, b mirror.Transfer) int { return cmp.Compare(b.Size, a.Size) })
 	for _, t := range transfers {
 		name := string(t.Digest)
 		if hex := t.Digest.Encoded(); len(hex) > 12 {

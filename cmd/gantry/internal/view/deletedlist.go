@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/removal"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
@@ -28,21 +29,21 @@ func DeletedList(r *removal.DeleteResult, how string) string {
 		fmt.Fprintf(&b, "Deleted from %s: %s and %s, %s that nothing else needs.\n", r.Mirror,
 			Number(d.Manifests, "manifest", "manifests"), Number(d.Tags, "tag", "tags"), progress.Bytes(d.Bytes))
 	}
-	catalogs := each(r.Catalogs, func(c removal.RepublishedCatalog) string {
+	catalogs := elements.Map(r.Catalogs, func(c removal.RepublishedCatalog) string {
 		return OneLine(c.Image + " (" + c.Catalog + ", image set " + c.ImageSet + ")")
 	})
 	switch {
 	case r.DryRun:
 		section(&b, "\nTo publish again without the bundles:", catalogs)
-		section(&b, "\nListed and to be deleted:", each(r.Images, OneLine))
+		section(&b, "\nListed and to be deleted:", elements.Map(r.Images, OneLine))
 	default:
 		section(&b, "\nPublished again without the bundles:", catalogs)
 		if r.Deleted != nil {
-			section(&b, "\nListed and deleted:", each(r.Images, OneLine))
+			section(&b, "\nListed and deleted:", elements.Map(r.Images, OneLine))
 		}
 	}
-	section(&b, "\nListed, but kept:", each(r.Stays, staying))
-	section(&b, "\nNot in the mirror:", each(r.Absent, OneLine))
+	section(&b, "\nListed, but kept:", elements.Map(r.Stays, staying))
+	section(&b, "\nNot in the mirror:", elements.Map(r.Absent, OneLine))
 	if r.Resources != nil {
 		fmt.Fprintf(&b, "\nThe cluster resources in %s were written again: apply them.\n", r.Resources.Dir)
 	}

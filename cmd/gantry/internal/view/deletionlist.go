@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/removal"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
 
@@ -16,11 +17,11 @@ func DeletionList(l *removal.DeletionList, command string) string {
 		fmt.Fprintf(&b, "Nothing to delete from %s.\n", l.Mirror)
 	} else {
 		fmt.Fprintf(&b, "Selected in %s: %s, %s that nothing else needs.\n\n", l.Mirror, Number(len(l.Images), "image", "images"), progress.Bytes(l.Bytes))
-		List(&b, each(l.Images, func(img removal.DeletedImage) string { return OneLine(img.Image) }))
+		List(&b, elements.Map(l.Images, func(img removal.DeletedImage) string { return OneLine(img.Image) }))
 	}
-	section(&b, "\nNamed, but kept:", each(l.Stays, staying))
-	section(&b, "\nNot in the mirror:", each(l.Absent, OneLine))
-	section(&b, "\nNot found:", each(l.Unmatched, OneLine))
+	section(&b, "\nNamed, but kept:", elements.Map(l.Stays, staying))
+	section(&b, "\nNot in the mirror:", elements.Map(l.Absent, OneLine))
+	section(&b, "\nNot found:", elements.Map(l.Unmatched, OneLine))
 	fmt.Fprintf(&b, "\nThe list is in %s.\n", l.File)
 	if len(l.Images) > 0 {
 		fmt.Fprintf(&b, "\nRemove it from %s, too:\nuntil then, each run mirrors it again.\nNothing was deleted. To delete it:\n  %s %s %s\n",

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/report"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
@@ -32,7 +33,7 @@ func difference(b *strings.Builder, d *plan.Difference) {
 		title    string
 		releases []string
 	}{{"Added", d.AddedReleases}, {"Removed", d.RemovedReleases}} {
-		section(b, part.title+": "+Number(len(part.releases), "platform release", "platform releases"), each(part.releases, Printable))
+		section(b, part.title+": "+Number(len(part.releases), "platform release", "platform releases"), elements.Map(part.releases, Printable))
 	}
 	changes(b, &plan.Changes{Changed: d.ChangedReleases}, "platform release", "platform releases")
 	for _, part := range []struct {
@@ -59,7 +60,7 @@ func changes(b *strings.Builder, c *plan.Changes, one, many string) {
 		title  string
 		images []plan.ChangedImage
 	}{{"Added", c.Added}, {"Removed", c.Removed}, {"Changed", c.Changed}} {
-		section(b, part.title+": "+Number(len(part.images), one, many), each(part.images, func(x plan.ChangedImage) string {
+		section(b, part.title+": "+Number(len(part.images), one, many), elements.Map(part.images, func(x plan.ChangedImage) string {
 			line := fmt.Sprintf("%s  %s", Printable(x.Name), progress.Bytes(x.Size))
 			line += textIf(x.Old != "" && x.New != "", "  %s, was %s", Short(x.New), Short(x.Old))
 			return line

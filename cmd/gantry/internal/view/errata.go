@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/plan/planning"
 )
 
@@ -13,7 +14,7 @@ func Errata(e *planning.Errata) string {
 		return ""
 	}
 	var b strings.Builder
-	lines := each(e.Releases, func(r planning.ReleaseErratum) string {
+	lines := elements.Map(e.Releases, func(r planning.ReleaseErratum) string {
 		return fmt.Sprintf("release %s  %s", r.Release, OneLine(r.URL))
 	})
 	for _, img := range e.Images {

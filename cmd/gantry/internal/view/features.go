@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 )
 
 // Features returns declared features as text: "disconnected, proxy-aware, not fips-compliant".
 func Features(supported, unsupported []string) string {
-	return strings.Join(slices.Concat(supported, each(unsupported, func(name string) string { return "not " + name })), ", ")
+	return strings.Join(slices.Concat(supported, elements.Map(unsupported, func(name string) string { return "not " + name })), ", ")
 }
 
 // maxFeatures is the number of operators that writeFeatures lists.
@@ -23,7 +24,7 @@ func writeFeatures(b *strings.Builder, c plan.Catalog, width int) {
 	}
 	fmt.Fprintf(b, "  Features that operators declare\n")
 	shown := c.Features[:min(len(c.Features), maxFeatures)]
-	rows := each(shown, func(f plan.DeclaredFeatures) string {
+	rows := elements.Map(shown, func(f plan.DeclaredFeatures) string {
 		return "    " + f.Bundle + "\t" + Features(f.Supported, f.Unsupported)
 	})
 	b.WriteString(align(width, rows))

@@ -10,6 +10,7 @@ import (
 	"github.com/gantry-mirror/gantry/mirror/extract"
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/mirror/pull"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/site"
@@ -17,16 +18,16 @@ import (
 
 // writePlannedFiles writes the files of a plan.
 func writePlannedFiles(b *strings.Builder, p *plan.Plan) {
-	paragraph(b, "Files", each(p.Files, func(f plan.File) string {
+	paragraph(b, "Files", elements.Map(p.Files, func(f plan.File) string {
 		return fmt.Sprintf("%s  from %s  %s  %s", f.Name, f.Origin, progress.Bytes(f.Size), Short(f.SHA256))
 	}))
 }
 
 // writeFiles writes how the files that were mirrored are fetched. flags are those that gantry get needs.
 func writeFiles(b *strings.Builder, r *mirroring.Result, flags []string) {
-	section(b, "Files:", each(r.Files, func(f site.MirroredFile) string {
+	section(b, "Files:", elements.Map(r.Files, func(f site.MirroredFile) string {
 		words := slices.Concat([]string{"gantry", "get", r.Destination, f.Name, "--to", "FILE"}, flags)
-		return strings.Join(each(words, ShellWord), " ")
+		return strings.Join(elements.Map(words, ShellWord), " ")
 	}))
 }
 
@@ -44,7 +45,7 @@ func Files(l *pull.FileList, width int) string {
 	if len(l.Files) == 0 {
 		return OneLine(l.From) + " has no files.\n"
 	}
-	return tabulate(width, "NAME\tSIZE\tSHA256", each(l.Files, func(f pull.StoredFile) string {
+	return tabulate(width, "NAME\tSIZE\tSHA256", elements.Map(l.Files, func(f pull.StoredFile) string {
 		name := f.Name
 		name += textIf(f.Older, "@%s", Short(f.SHA256))
 		return fmt.Sprintf("%s\t%s\t%s", name, progress.Bytes(f.Size), f.SHA256.Encoded())

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/resources"
 	"github.com/gantry-mirror/gantry/plan/cluster"
 )
@@ -68,7 +69,7 @@ func writeSettings(b *strings.Builder, settings []resources.Setting) {
 	if len(settings) == 0 {
 		return
 	}
-	names := each(settings, func(s resources.Setting) resources.ObjectName { return s.ObjectName })
+	names := elements.Map(settings, func(s resources.Setting) resources.ObjectName { return s.ObjectName })
 	fmt.Fprintf(b, "  %s; clusters keep the settings until they are set back:\n", objects(names, "no longer changed"))
 	for _, s := range settings {
 		writeIf(b, s.Patch != "", "    oc patch %s %s --type merge -p %s\n", s.Resource(), s.Name, ShellWord(s.Patch))
@@ -92,7 +93,7 @@ func writeNodes(b *strings.Builder, f *cluster.ResourceFiles) {
 
 // objects returns "2 objects changed: A, B".
 func objects(names []resources.ObjectName, what string) string {
-	shown := each(names[:min(len(names), shownObjects)], resources.ObjectName.String)
+	shown := elements.Map(names[:min(len(names), shownObjects)], resources.ObjectName.String)
 	return fmt.Sprintf("%s %s: %s", Number(len(names), "object", "objects"), what, strings.Join(shown, ", ")) +
 		textIf(len(names) > len(shown), " and %d more", len(names)-len(shown))
 }

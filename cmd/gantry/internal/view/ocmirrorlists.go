@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/gantry-mirror/gantry/mirror/releases"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/plan/listing"
 )
 
@@ -72,10 +73,7 @@ func OCMirrorReleases(l *releases.ReleaseList, version string) string {
 	var b strings.Builder
 	switch {
 	case version != "":
-		var names []string
-		for _, c := range l.Channels {
-			names = append(names, c.Name)
-		}
+		names := elements.Map(l.Channels, func(c releases.ListedChannel) string { return c.Name })
 		slices.Sort(names)
 		return fmt.Sprintf("Listing channels for version %s:\n\n%s\n", version, strings.Join(slices.Compact(names), "\n"))
 	case len(l.Channels[0].Releases) == 0:

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
-	"github.com/gantry-mirror/gantry/pkg/sorting"
 )
 
 // Plan returns a plan as text: what is kept of each package and why, the sizes, those of its notes that are not known, and
@@ -27,13 +27,13 @@ func Plan(p *plan.Plan, notes []string, destination string, toCopy *mirror.ToCop
 	paragraph(&b, "Additional images", additional(p))
 	writeTagRules(&b, p.TagRules)
 	writeRewritten(&b, p)
-	paragraph(&b, "Blocked by the configuration (catalogs still list them)", each(p.Blocked, func(x plan.Blocked) string {
+	paragraph(&b, "Blocked by the configuration (catalogs still list them)", elements.Map(p.Blocked, func(x plan.Blocked) string {
 		return fmt.Sprintf("%s  by %q", x.Source, x.Pattern)
 	}))
-	paragraph(&b, "Missing at the source", each(p.Missing, func(x plan.Missing) string {
+	paragraph(&b, "Missing at the source", elements.Map(p.Missing, func(x plan.Missing) string {
 		return fmt.Sprintf("%s\n      required by %s\n      %s", plan.SourceText(x.Source), requiredBy(x.Reasons), x.Message)
 	}))
-	writeNotes(&b, notes, len(p.Notes)-len(notes), each(p.Catalogs, plan.Catalog.Name))
+	writeNotes(&b, notes, len(p.Notes)-len(notes), elements.Map(p.Catalogs, plan.Catalog.Name))
 	writeTotals(&b, p, destination, toCopy, deltas, width)
 	return b.String()
 }
@@ -80,7 +80,7 @@ func versions(ch plan.Channel) string {
 			all = append(all, bundle.Version)
 		}
 	}
-	sorting.Slice(all, compareVersions)
+	elements.Sort(all, compareVersions)
 	switch len(all) {
 	case 0:
 		return "-"
@@ -121,7 +121,7 @@ func additional(p *plan.Plan) []string {
 
 // writeTagRules writes the rules that selected tags, with the days that ages stood for.
 func writeTagRules(b *strings.Builder, rules []plan.TagRule) {
-	paragraph(b, "Rules for tags", each(rules, func(r plan.TagRule) string {
+	paragraph(b, "Rules for tags", elements.Map(rules, func(r plan.TagRule) string {
 		line := fmt.Sprintf("%s  %s: %s", r.Repository, r.Rule, Number(r.Selected, "tag", "tags"))
 		line += textIf(r.CreatedBefore != "", ", created before %s", r.CreatedBefore)
 		line += textIf(r.CreatedAfter != "", ", created on %s or later", r.CreatedAfter)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/release"
@@ -66,7 +67,7 @@ func writeTools(b *strings.Builder, p *plan.Plan) {
 			tools.add(t.Name, t.Platform)
 		}
 		if len(r.Tools) > 0 {
-			writeWrapped(&lines, "  ", r.Name()+": "+strings.Join(each(tools.keys, func(name string) string {
+			writeWrapped(&lines, "  ", r.Name()+": "+strings.Join(elements.Map(tools.keys, func(name string) string {
 				return fmt.Sprintf("%s (%s)", OneLine(name), OneLine(strings.Join(tools.of[name], ", ")))
 			}), ", "))
 		}
@@ -124,7 +125,7 @@ func writeHop(b *strings.Builder, h plan.Hop) {
 // fromHops returns what the updates of a plan have at their hops, each once: many hops have the same.
 func fromHops[T any](p *plan.Plan, of func(plan.Hop) []T, same func(a, b T) bool) (all []T) {
 	for _, u := range p.Updates {
-		for _, x := range slices.Concat(each(u.Hops, of)...) {
+		for _, x := range slices.Concat(elements.Map(u.Hops, of)...) {
 			if !slices.ContainsFunc(all, func(other T) bool { return same(x, other) }) {
 				all = append(all, x)
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/removal"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/mirror/prune"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
@@ -39,7 +40,7 @@ func Pruned(r *removal.PruneResult) string {
 	if r.Resources != nil {
 		fmt.Fprintf(&b, "The cluster resources in %s were written again.\n", r.Resources.Dir)
 	}
-	section(&b, "\nNot needed by any image set, but kept:", each(p.Kept, func(k prune.Kept) string {
+	section(&b, "\nNot needed by any image set, but kept:", elements.Map(p.Kept, func(k prune.Kept) string {
 		return OneLine(nameOf(k.Repository, k.Tag, string(k.Digest)) + ": " + k.Reason)
 	}))
 	switch {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/releases"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // ReleaseInfo returns what a release image says.
@@ -50,5 +51,5 @@ func ReleaseImages(l *releases.ReleaseImageList, patterns []string, width int) s
 }
 
 func writeImages(b *strings.Builder, images []releases.ReleaseImage, width int) {
-	b.WriteString(tabulate(width, "  NAME\tIMAGE", each(images, func(i releases.ReleaseImage) string { return "  " + OneLine(i.Name) + "\t" + i.Image })))
+	b.WriteString(tabulate(width, "  NAME\tIMAGE", elements.Map(images, func(i releases.ReleaseImage) string { return "  " + OneLine(i.Name) + "\t" + i.Image })))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/releases"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 )
@@ -35,7 +36,7 @@ func Releases(l *releases.ReleaseList, width int) string {
 }
 
 func writeChannels(b *strings.Builder, channels []releases.ListedChannel, width int) {
-	b.WriteString(tabulate(width, "CHANNEL\tARCH\tHEAD\tRELEASES", each(channels, func(c releases.ListedChannel) string {
+	b.WriteString(tabulate(width, "CHANNEL\tARCH\tHEAD\tRELEASES", elements.Map(channels, func(c releases.ListedChannel) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%d", OneLine(c.Name), OneLine(string(c.Arch)), OneLine(c.Head), c.Count)
 	})))
 }
@@ -53,7 +54,7 @@ func writeReleaseList(b *strings.Builder, c releases.ListedChannel, width int) {
 	if sizes {
 		heading = slices.Insert(heading, 2, "SIZE")
 	}
-	rows := each(c.Releases, func(r releases.ListedRelease) string {
+	rows := elements.Map(c.Releases, func(r releases.ListedRelease) string {
 		row := []string{r.Version, Remarks(r.Head, false)}
 		if sizes {
 			row = append(row, cmp.Or(textIf(r.Size > 0, "%s", progress.Bytes(r.Size)), "-"))
@@ -63,7 +64,7 @@ func writeReleaseList(b *strings.Builder, c releases.ListedChannel, width int) {
 		} else {
 			row = append(row, r.URL, strings.Join(r.Channels, ", "))
 		}
-		return strings.Join(each(row, OneLine), "\t")
+		return strings.Join(elements.Map(row, OneLine), "\t")
 	})
 	b.WriteString(tabulate(width, strings.Join(heading, "\t"), rows, "ERRATUM", "CHANNELS"))
 }

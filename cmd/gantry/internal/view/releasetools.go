@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/releases"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // ReleaseTools returns the tools that a release has, with the platforms of each.
@@ -13,7 +14,7 @@ func ReleaseTools(l *releases.ReleaseToolList, width int) string {
 	for _, t := range l.Tools {
 		platforms.add(t.Name, t.Platform)
 	}
-	return tabulate(width, "NAME\tPLATFORMS", each(platforms.keys, func(name string) string {
+	return tabulate(width, "NAME\tPLATFORMS", elements.Map(platforms.keys, func(name string) string {
 		return name + "\t" + strings.Join(platforms.of[name], ", ")
 	}))
 }
@@ -32,7 +33,7 @@ func BootImages(l *releases.BootImageList, width int) string {
 	if len(l.BootImages) == 0 {
 		return fmt.Sprintf("release %s lists no boot images\n", l.Release)
 	}
-	return tabulate(width, "KIND\tARCH\tPART\tADDRESS", each(l.BootImages, func(i releases.BootImage) string {
+	return tabulate(width, "KIND\tARCH\tPART\tADDRESS", elements.Map(l.BootImages, func(i releases.BootImage) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%s", i.Kind, i.Arch, i.Part, OneLine(i.Address))
 	}))
 }

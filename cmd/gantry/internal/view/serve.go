@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/archive/serve"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
@@ -37,7 +38,7 @@ func NewServed(s serve.Serving) *Served {
 
 // NotServed returns warnings about images that are not served.
 func NotServed(images *airgap.ServableImages) []string {
-	more := textIf(len(images.Withheld) > 0, ", and neither are these, which name them: %s", strings.Join(each(images.Withheld, plan.Publishable.String), ", "))
+	more := textIf(len(images.Withheld) > 0, ", and neither are these, which name them: %s", strings.Join(elements.Map(images.Withheld, plan.Publishable.String), ", "))
 	var lines []string
 	if n := len(images.Missing); n > 0 {
 		lines = append(lines, fmt.Sprintf("%s not served, because the source did not have %s when the archive was planned%s", Number(n, "image is", "images are"), plural(n, "it", "them"), more))

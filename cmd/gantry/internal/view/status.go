@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -17,7 +18,7 @@ func Status(s *workspace.StatusReport, width int) string {
 		return fmt.Sprintf("Nothing was mirrored with the workspace %s.\n", s.Workspace)
 	}
 	var b strings.Builder
-	b.WriteString(tabulate(width, "DESTINATION\tCONFIGURATION\tLAST RUN\tPLAN\tRESULT", each(s.Runs, func(r state.Run) string {
+	b.WriteString(tabulate(width, "DESTINATION\tCONFIGURATION\tLAST RUN\tPLAN\tRESULT", elements.Map(s.Runs, func(r state.Run) string {
 		at := cmp.Or(textIf(!r.Started.IsZero(), "%s", r.Started.UTC().Format(time.RFC3339)), "-")
 		return strings.Join([]string{OneLine(cmp.Or(r.Destination, r.Mirror)), OneLine(cmp.Or(r.Name, "-")), at, cmp.Or(Short(r.Plan), "-"), runResult(r)}, "\t")
 	}), "PLAN", "LAST RUN"))

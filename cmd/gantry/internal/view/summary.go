@@ -8,6 +8,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/mirror/mirroring"
 	"github.com/gantry-mirror/gantry/pkg/advice/redact"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/state"
 )
@@ -95,7 +96,7 @@ func writeChanges(b *strings.Builder, s *mirroring.RunSummary) {
 	for _, name := range s.AddedReleases {
 		fmt.Fprintf(b, "- new release: %s%s\n", code(name), textIf(s.Errata[name] != "", ", erratum %s", code(s.Errata[name])))
 	}
-	writeAll(b, "- release no longer selected: %s\n", each(s.RemovedReleases, code))
+	writeAll(b, "- release no longer selected: %s\n", elements.Map(s.RemovedReleases, code))
 	writeIf(b, len(s.AddedReleases)+len(s.RemovedReleases) > 0, "\n")
 }
 

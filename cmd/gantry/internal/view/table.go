@@ -1,6 +1,7 @@
 package view
 
 import (
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -29,7 +30,7 @@ func tabulate(width int, titles string, rows []string, drop ...string) string {
 		}
 	}
 	for slices.Contains(drop, strings.TrimSpace(columnTitle(lines[0]))) {
-		lines = each(lines, func(line string) string { return without(line, 0) })
+		lines = elements.Map(lines, func(line string) string { return without(line, 0) })
 	}
 	names, rest := make([]string, len(lines)), make([]string, len(lines))
 	for i, line := range lines {
@@ -64,7 +65,7 @@ func dropped(width int, lines, drop []string) (kept []string, ok bool) {
 		}
 		at := slices.IndexFunc(strings.Split(lines[0], "\t"), func(t string) bool { return strings.TrimSpace(t) == title })
 		if at >= 0 {
-			lines = each(lines, func(line string) string { return without(line, at) })
+			lines = elements.Map(lines, func(line string) string { return without(line, at) })
 		}
 	}
 	return lines, fits(columnsOf(split(lines)), width)
@@ -92,7 +93,7 @@ func texts(width int, lines []string) []string {
 	rows := split(lines)
 	all := columnsOf(rows)
 	narrow(all, width)
-	return each(rows, func(cells []string) string {
+	return elements.Map(rows, func(cells []string) string {
 		var b strings.Builder
 		writeRow(&b, cells, all, width)
 		return b.String()
@@ -101,7 +102,7 @@ func texts(width int, lines []string) []string {
 
 // split returns the cells of lines.
 func split(lines []string) [][]string {
-	return each(lines, func(line string) []string { return strings.Split(line, "\t") })
+	return elements.Map(lines, func(line string) []string { return strings.Split(line, "\t") })
 }
 
 // A tableColumn is how wide a column of a table is, how wide it should be at least, and how wide its longest word is.
@@ -143,7 +144,7 @@ func wordsOf(cell string) []string {
 	}
 	list := strings.SplitAfter(text, ", ")
 	if len(list) > 1 && !slices.ContainsFunc(list, func(x string) bool { return len(x) > leastColumn }) {
-		return each(list, strings.TrimSpace)
+		return elements.Map(list, strings.TrimSpace)
 	}
 	return strings.Fields(text)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gantry-mirror/gantry/archive/program"
 	"github.com/gantry-mirror/gantry/mirror/verify"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/progress"
 	"github.com/gantry-mirror/gantry/pkg/site/airgap"
 )
@@ -67,7 +68,7 @@ func writeUnread(b *strings.Builder, r *verify.VerifiedArchive) {
 	if len(r.Unread) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "Not read: sequence %s; the newest archive does not build on it, as far as the archives between them are present.\n", strings.Join(each(r.Unread, strconv.Itoa), ", "))
+	fmt.Fprintf(b, "Not read: sequence %s; the newest archive does not build on it, as far as the archives between them are present.\n", strings.Join(elements.Map(r.Unread, strconv.Itoa), ", "))
 }
 
 // earlierText returns what is in earlier sets whose folders were not named.
@@ -86,7 +87,7 @@ func earlierText(e *airgap.EarlierSets) string {
 			what = bases + plural(e.Bases, " is", " are") + " there"
 		}
 	}
-	return fmt.Sprintf("It builds on sequence %s, whose folder was not named: %s.\n", strings.Join(each(e.Sequences, strconv.Itoa), ", "), what)
+	return fmt.Sprintf("It builds on sequence %s, whose folder was not named: %s.\n", strings.Join(elements.Map(e.Sequences, strconv.Itoa), ", "), what)
 }
 
 // writeVerifiedProgram writes what is known of a program beside an archive.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/verify"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/progress"
@@ -20,7 +21,7 @@ func VerifiedLayout(r *verify.VerifiedLayout) string {
 		writeIf(&b, len(d.Images) == 0, "    no image uses it\n")
 		writeBreaks(&b, d.Images)
 	}
-	section(&b, "Missing in "+r.Layout, each(r.Missing, func(m mirror.MissingImage) string { return plan.SourceText(m.Source) + "\n      " + m.Problem }))
+	section(&b, "Missing in "+r.Layout, elements.Map(r.Missing, func(m mirror.MissingImage) string { return plan.SourceText(m.Source) + "\n      " + m.Problem }))
 	writeIf(&b, len(r.Broken) > 0, "%d of %d images are broken.\n", len(r.Broken), r.Images)
 	writeIf(&b, len(r.AbsentChildren) > 0, "%s not present, as usual if only some platforms are mirrored; set -c, --plan or --from to check that.\n", Number(len(r.AbsentChildren), "platform of an index is", "platforms of indexes are"))
 	return b.String()

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gantry-mirror/gantry/mirror/verify"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/mirror"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/site"
@@ -32,7 +33,7 @@ func VerifiedRegistry(r *verify.VerifiedRegistry) string {
 			textIf(set.Missing > 0, ", %d missing or incomplete", set.Missing))
 	}
 	b.WriteString(VerifiedSignatures(r.Verified))
-	section(&b, "Refused by the signature policy", each(r.Refused, func(r trust.RefusedImage) string { return plan.SourceText(r.Source) + "\n      " + r.Reason }))
+	section(&b, "Refused by the signature policy", elements.Map(r.Refused, func(r trust.RefusedImage) string { return plan.SourceText(r.Source) + "\n      " + r.Reason }))
 	writeVerifiedResources(&b, r.Resources)
 	return b.String()
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/blang/semver/v4"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/signature/sshsig"
 )
@@ -84,14 +85,6 @@ func writeAll[T any](w io.Writer, format string, values []T) {
 	}
 }
 
-// each returns what a function makes of each element of a list, such as its text.
-func each[T, U any](list []T, of func(T) U) (all []U) {
-	for _, x := range list {
-		all = append(all, of(x))
-	}
-	return all
-}
-
 // A grouped is what was added for each key, in the order of the additions.
 type grouped[K comparable, V any] struct {
 	keys []K
@@ -139,7 +132,7 @@ func Printable(text string) string {
 
 // Trimmed returns a text without spaces at the ends of its lines.
 func Trimmed(text string) string {
-	return joined("", each(slices.Collect(strings.Lines(text)), func(line string) string { return strings.TrimRight(line, " \n") + "\n" })...)
+	return joined("", elements.Map(slices.Collect(strings.Lines(text)), func(line string) string { return strings.TrimRight(line, " \n") + "\n" })...)
 }
 
 // Short returns a digest, shortened for people.

@@ -22,7 +22,7 @@ import (
 	"cmp"
 	"math"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A Graph is the input of Layout.
@@ -119,7 +119,7 @@ func Layout(g Graph) Result {
 		started = true
 	}
 	result.Height = y + rowHeight
-	sorting.Slice(result.Routes, func(a, b Route) int { return cmp.Compare(a.Edges[0], b.Edges[0]) })
+	elements.Sort(result.Routes, func(a, b Route) int { return cmp.Compare(a.Edges[0], b.Edges[0]) })
 	return result
 }
 

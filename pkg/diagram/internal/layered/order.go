@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // sweeps is how often the columns are sorted from either side. More sweeps did not improve the
@@ -14,7 +14,7 @@ const sweeps = 12
 // order sorts the slots of every column so that few lines cross. The spine stays on top.
 func (b *band) order() {
 	for _, c := range b.columns {
-		sorting.Slice(c.slots, func(x, y *slot) int { return cmp.Compare(tier(x), tier(y)) })
+		elements.Sort(c.slots, func(x, y *slot) int { return cmp.Compare(tier(x), tier(y)) })
 		c.number()
 	}
 	best, fewest := b.snapshot(), b.crossings()
@@ -74,7 +74,7 @@ func (c *column) sort(side func(*slot) []link) {
 			mean[s] = -1
 		}
 	}
-	sorting.Slice(c.slots, func(x, y *slot) int { return cmp.Compare(mean[x], mean[y]) })
+	elements.Sort(c.slots, func(x, y *slot) int { return cmp.Compare(mean[x], mean[y]) })
 	c.number()
 }
 

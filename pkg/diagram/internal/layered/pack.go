@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // packFrom is the number of boxes with the same successors from which they become a grid.
@@ -49,7 +49,7 @@ func split(g Graph) []*part {
 		p := parts[find(index[a.from])]
 		p.arcs = append(p.arcs, a)
 	}
-	sorting.Slice(list, func(a, b *part) int { return cmp.Compare(len(b.items), len(a.items)) })
+	elements.Sort(list, func(a, b *part) int { return cmp.Compare(len(b.items), len(a.items)) })
 	return list
 }
 
@@ -70,7 +70,7 @@ func pack(g Graph) (items []*item, of []*item) {
 		if entered[i] {
 			continue
 		}
-		sorting.Slice(out[i], func(a, b Edge) int {
+		elements.Sort(out[i], func(a, b Edge) int {
 			return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Weight, b.Weight))
 		})
 		var key strings.Builder

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 // A net is the lines that may share a track: those of one class to one item.
@@ -157,7 +157,7 @@ func (r *routing) gutters() {
 	}
 	for _, b := range r.part.bands[:len(r.part.bands)-1] {
 		g := &b.gutter
-		sorting.Slice(g.runs, func(x, y *run) int { return cmp.Compare(x.from, y.from) })
+		elements.Sort(g.runs, func(x, y *run) int { return cmp.Compare(x.from, y.from) })
 		var ends []float64 // of lanes
 		for _, run := range g.runs {
 			run.lane = slices.IndexFunc(ends, func(end float64) bool { return end+track <= run.from })

@@ -1,4 +1,4 @@
-package sorting_test
+package elements_test
 
 import (
 	"cmp"
@@ -9,14 +9,14 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/gantry-mirror/gantry/pkg/sorting"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 type card struct{ Rank, Number int }
 
 func byRank(a, b card) int { return cmp.Compare(a.Rank, b.Rank) }
 
-func TestSliceIsStable(t *testing.T) {
+func TestSortIsStable(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for n := range 200 {
@@ -26,11 +26,11 @@ func TestSliceIsStable(t *testing.T) {
 		}
 		want := slices.Clone(got)
 		slices.SortStableFunc(want, byRank)
-		sorting.Slice(got, byRank)
+		elements.Sort(got, byRank)
 		if d := gocmp.Diff(want, got); d != "" {
 			t.Fatalf("%d cards: %s", n, d)
 		}
-		sorting.Slice(got, byRank)
+		elements.Sort(got, byRank)
 		if d := gocmp.Diff(want, got); d != "" {
 			t.Fatalf("%d cards in order: %s", n, d)
 		}
@@ -39,13 +39,13 @@ func TestSliceIsStable(t *testing.T) {
 
 func TestSorted(t *testing.T) {
 	t.Parallel()
-	got := sorting.Sorted(maps.Keys(map[string]bool{"b": true, "a": true, "c": true}), cmp.Compare[string])
+	got := elements.Sorted(maps.Keys(map[string]bool{"b": true, "a": true, "c": true}), cmp.Compare[string])
 	if d := gocmp.Diff([]string{"a", "b", "c"}, got); d != "" {
 		t.Error(d)
 	}
 }
 
-func BenchmarkSlice(b *testing.B) {
+func BenchmarkSort(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 2))
 	cards := make([][4]card, 100_000)
 	for i := range cards {
@@ -53,8 +53,8 @@ func BenchmarkSlice(b *testing.B) {
 	}
 	compare := func(a, b [4]card) int { return byRank(a[0], b[0]) }
 	for name, sort := range map[string]func([][4]card){
-		"sorting": func(s [][4]card) { sorting.Slice(s, compare) },
-		"slices":  func(s [][4]card) { slices.SortFunc(s, compare) },
+		"elements": func(s [][4]card) { elements.Sort(s, compare) },
+		"slices":   func(s [][4]card) { slices.SortFunc(s, compare) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

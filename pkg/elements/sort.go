@@ -1,6 +1,4 @@
-// Package sorting sorts with comparison functions. It does what [slices.SortStableFunc] and [slices.SortedStableFunc] do, and
-// is compiled once instead of once for each type of element: the program is 2 MB smaller than with those.
-package sorting
+package elements
 
 import (
 	"cmp"
@@ -8,9 +6,9 @@ import (
 	"slices"
 )
 
-// Slice sorts s in ascending order, as compare determines it. Equal elements keep their order. It needs memory for a copy of s
-// if s is not in order already.
-func Slice[S ~[]E, E any](s S, compare func(a, b E) int) {
+// Sort does what [slices.SortStableFunc] does, and is compiled once instead of once for each type of element: the program is
+// 2 MB smaller. It needs memory for a copy of s if s is not in order already.
+func Sort[S ~[]E, E any](s S, compare func(a, b E) int) {
 	at := positions(len(s), func(i, j int) int { return compare(s[i], s[j]) })
 	if at == nil {
 		return
@@ -21,10 +19,10 @@ func Slice[S ~[]E, E any](s S, compare func(a, b E) int) {
 	}
 }
 
-// Sorted returns the elements of seq in ascending order, as compare determines it. Equal elements keep their order.
+// Sorted does what [slices.SortedStableFunc] does, in the same way.
 func Sorted[E any](seq iter.Seq[E], compare func(a, b E) int) []E {
 	s := slices.Collect(seq)
-	Slice(s, compare)
+	Sort(s, compare)
 	return s
 }
 
