@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/env"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/site/workspace"
@@ -43,7 +44,7 @@ func PlansOf(ctx context.Context, e *env.Env, folder string, t *RegistryDestinat
 	if err := addPlanned(e, folder, t, plans); err != nil {
 		return nil, err
 	}
-	return slices.SortedFunc(maps.Values(plans), func(a, b *plan.Plan) int { return strings.Compare(a.Name, b.Name) }), nil
+	return elements.Sorted(maps.Values(plans), func(a, b *plan.Plan) int { return strings.Compare(a.Name, b.Name) }), nil
 }
 
 // addPlanned adds the plans of other image sets that the workspace in a folder, if any, has records of.

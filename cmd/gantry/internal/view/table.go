@@ -1,10 +1,11 @@
 package view
 
 import (
-	"github.com/gantry-mirror/gantry/pkg/elements"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gantry-mirror/gantry/pkg/elements"
 )
 
 const (
