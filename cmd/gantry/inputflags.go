@@ -65,12 +65,19 @@ func checkOverwrite(f *pflag.FlagSet) error {
 	for _, in := range []string{"config", "plan", "policy"} {
 		for _, out := range []string{"lock", "failures", "summary", "metrics-file", "report", "write-receipt", "save", "log-file"} {
 			read, written := f.Lookup(in), f.Lookup(out)
-			if read != nil && written != nil && read.Changed && written.Changed && filepath.Clean(read.Value.String()) == filepath.Clean(written.Value.String()) {
+			if read != nil && written != nil && read.Changed && written.Changed && isSameFile(read.Value.String(), written.Value.String()) {
 				return usageHint("name another file", "--%s would replace the file that --%s reads", out, in)
 			}
 		}
 	}
 	return nil
+}
+
+// isSameFile reports whether two names are of one file.
+func isSameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return filepath.Clean(a) == filepath.Clean(b) || errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 func isFolder(name string) bool {

@@ -33,7 +33,7 @@ func TestMalformedProxy(t *testing.T) {
 		{"list", "releases", "--output", "json"},
 		{"list", "releases", "--progress", "json"},
 	} {
-		k.refuse(exitUsage, []string{"HTTPS_PROXY is not the URL of a proxy: text follows the host name and port", "USER:PASSWORD@ before HOST"}, args...)
+		k.refuse(exitUsage, []string{"HTTPS_PROXY is not the URL of a proxy: text follows the host name and port", "colon, password and @ before HOST"}, args...)
 		if o := k.gantry(args...); strings.Contains(o.stderr, secret) {
 			t.Errorf("gantry %q prints the value:\n%s", args, o.stderr)
 		}

@@ -147,8 +147,11 @@ func recordedPlans(ctx context.Context, e *env.Env, o *Options, mirror string) (
 	plans, revisions, err := t.RecordedPlans(ctx)
 	for i := range revisions {
 		if c := &revisions[i].Content; c.Missing > 0 {
-			e.Warnf("the last run of the image set %q did not mirror %s to %s, and did not publish %s: what is listed includes them, and gantry verify names them",
-				revisions[i].Name, env.Number(c.Missing, "image", "images"), t, env.Number(c.Withheld, "catalog or release", "catalogs and releases"))
+			lost := env.Number(c.Missing, "image", "images")
+			if c.Withheld > 0 {
+				lost += " and " + env.Number(c.Withheld, "catalog or release", "catalogs and releases") + " that name them"
+			}
+			e.Warnf("the last run of the image set %q left out %s at %s: they count as present, and gantry verify names them", revisions[i].Name, lost, t)
 		}
 	}
 	return t, plans, err

@@ -35,7 +35,8 @@ type ReleaseOptions struct {
 	Workspace string
 	// Release is a release image ("docker://HOST/REPOSITORY:TAG", with or without the scheme, or
 	// "oci://DIR"), a version that the update service has ("4.20.5"), or a release in an archive
-	// ("file://DIR#4.20.5"; the version may be left out if there is one).
+	// ("file://DIR#4.20.5", or "file://DIR1,file://DIR2#4.20.5" with those that it builds on; the version may be left out if
+	// there is one).
 	Release string
 	// Arch is the architecture of a version. The default is amd64, or in an archive any.
 	Arch string

@@ -17,8 +17,9 @@ type Removal struct {
 	Catalogs  []Catalog
 	Manifests []Manifest
 	Blobs     []Blob
-	// Notes are added to those of the plan.
-	Notes []string
+	// Notes and Blocked are added to those of the plan.
+	Notes   []string
+	Blocked []Blocked
 }
 
 // Remove returns the plan without what is removed.
@@ -69,6 +70,7 @@ func (p *Plan) Remove(r Removal) (*Plan, error) {
 			q.Blocked = append(q.Blocked, b)
 		}
 	}
+	q.Blocked = append(q.Blocked, r.Blocked...)
 	q.Notes = append(slices.Clone(p.Notes), r.Notes...)
 	q.unblock(func(b Blocker) bool { return !q.hasPackage(b.Catalog, b.Package) })
 	q.Notes = slices.Compact(slices.Sorted(slices.Values(q.Notes)))

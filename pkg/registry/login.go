@@ -56,7 +56,7 @@ func Login(ctx context.Context, o LoginOptions) (*LoginResult, error) {
 		return nil, err
 	}
 	checked, err := client.Login(ctx, host, path)
-	if errors.Is(err, remote.ErrUnauthorized) {
+	if errors.Is(err, remote.ErrUnauthorized) && !errors.Is(err, remote.ErrDenied) {
 		return nil, fmt.Errorf("%s refused the password for user %q: %w", host, cred.Username, err)
 	}
 	if err != nil {

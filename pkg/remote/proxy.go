@@ -47,7 +47,7 @@ func ProxyFromEnvironment(getenv func(string) string) (func(*http.Request) (*url
 		u, err := parseProxy(value)
 		if err != nil {
 			return nil, advice.New(advice.Input,
-				"write it as http://HOST:PORT, with USER:PASSWORD@ before HOST if needed, and their special characters percent-encoded, such as %23 for # and %25 for %",
+				"write it as http://HOST:PORT, if needed with user, colon, password and @ before HOST, and with special characters of the two percent-encoded, such as %23 for # and %25 for %",
 				"%s is not the URL of a proxy: %w", name, err)
 		}
 		*v.to = u.String()

@@ -18,33 +18,46 @@ import (
 
 // MirroredPlans returns the plans of PlansOf that have platform releases.
 func MirroredPlans(ctx context.Context, e *env.Env, folder string, t *RegistryDestination) ([]*plan.Plan, error) {
-	plans, err := PlansOf(ctx, e, folder, t)
+	plans, lost, err := plansOf(ctx, e, folder, t)
 	plans = slices.DeleteFunc(plans, func(p *plan.Plan) bool { return len(p.Releases) == 0 })
-	if err == nil && len(plans) == 0 {
+	switch {
+	case err != nil || len(plans) > 0:
+	case lost != nil:
+		err = lost
+	default:
 		err = env.InputHint("set Options.Config, Options.Plan, Options.From and Options.To, or the Options.Workspace that was used for mirroring",
 			"the updates to check are unknown: neither the mirror nor the workspace has a plan with releases for %s", t)
 	}
 	return plans, err
 }
 
-// PlansOf returns the plans of the image sets of a mirror, sorted by name: those in its records, or else those that the
-// workspace in a folder last made.
+// PlansOf returns the plans of the image sets of a mirror, sorted by name: those in its records, or, if it has none or they
+// cannot be read, those that the workspace in a folder last made.
 func PlansOf(ctx context.Context, e *env.Env, folder string, t *RegistryDestination) ([]*plan.Plan, error) {
+	plans, _, err := plansOf(ctx, e, folder, t)
+	return plans, err
+}
+
+// plansOf is PlansOf. lost is why records cannot be read, which a warning said.
+func plansOf(ctx context.Context, e *env.Env, folder string, t *RegistryDestination) (all []*plan.Plan, lost, err error) {
+	recorded, revisions, lost := t.RecordedPlans(ctx)
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	if lost == nil && len(revisions) > 0 {
+		return recorded, nil, nil
+	}
 	plans := map[string]*plan.Plan{}
-	recorded, _, err := t.RecordedPlans(ctx)
 	for _, p := range recorded {
 		plans[p.Name] = p
 	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if err != nil {
-		e.Warnf("records of %s cannot be read; what the workspace last planned is used in their place: %v", t, err)
+	if lost != nil {
+		e.Warnf("records of %s cannot be read; the workspace is searched for what it last planned: %v", t, lost)
 	}
 	if err := addPlanned(e, folder, t, plans); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return elements.Sorted(maps.Values(plans), func(a, b *plan.Plan) int { return strings.Compare(a.Name, b.Name) }), nil
+	return elements.Sorted(maps.Values(plans), func(a, b *plan.Plan) int { return strings.Compare(a.Name, b.Name) }), lost, nil
 }
 
 // addPlanned adds the plans of other image sets that the workspace in a folder, if any, has records of.
@@ -58,7 +71,7 @@ func addPlanned(e *env.Env, folder string, t *RegistryDestination, plans map[str
 	}
 	defer s.Release()
 	records, err := s.Records(t.Key())
-	for name := range records {
+	for _, name := range slices.Sorted(maps.Keys(records)) {
 		if plans[name] != nil || err != nil {
 			continue
 		}

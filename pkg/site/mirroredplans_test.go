@@ -1,10 +1,12 @@
 package site_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"testing"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/opencontainers/go-digest"
 
 	"github.com/gantry-mirror/gantry/mirror/mirrortest"
@@ -49,13 +51,21 @@ func TestMirroredPlans(t *testing.T) {
 	s.Mirror.Script(registrytest.Rule{Path: "/tags/list", Action: registrytest.Status(http.StatusForbidden)})
 	s.Said()
 	read("workspace", 6)
-	warned(s, "what the workspace last planned is used in their place")
+	warned(s, "the workspace is searched for what it last planned")
 	s.Remove("workspace/plans/ocp.json")
 	read("workspace", 0)
 	warned(s, "neither the mirror nor the workspace has the plan ocp")
+	_, err = site.MirroredPlans(t.Context(), s.NewEnv(), s.Path("workspace"), to)
+	mirrortest.Refused(t, err, advice.Unauthorized, "HTTP 403")
 	if s.Exists("absent") {
 		t.Error("a workspace was made")
 	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	s.Said()
+	_, err = site.PlansOf(ended, s.NewEnv(), s.Path("workspace"), to)
+	fail.Diff(t, context.Canceled, err, cmpopts.EquateErrors())
+	fail.Diff(t, []string(nil), s.Said())
 }
 
 // TestLease checks that one run at a time changes a mirror, and that shards of one plan share it.

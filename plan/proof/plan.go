@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -28,6 +29,8 @@ type MissingImage struct {
 	// source, and At is the reference there.
 	At       string
 	AtSource bool
+	// Hint is what to do, if it is not to mirror again.
+	Hint string
 	// Parts are the parts of releases that the image is.
 	Parts []Part
 }
@@ -63,7 +66,7 @@ func (c *Check) Plan(ctx context.Context, p Plan) error {
 	}
 	missing := map[string][]Problem{} // by release
 	for _, m := range p.Missing {
-		hint := mirrorAgain
+		hint := cmp.Or(m.Hint, mirrorAgain)
 		if m.AtSource {
 			hint = "make the plan again when the source has it"
 		}

@@ -28,7 +28,7 @@ func Offers(catalogs []Catalog, operators []Result, clusterVersion string) ([]Of
 	if err != nil || !c.known {
 		return nil, err
 	}
-	var all []Offer
+	all := []Offer{}
 	for _, k := range catalogs {
 		for _, p := range k.Kept.Packages {
 			if slices.ContainsFunc(operators, func(r Result) bool { return r.Package == p.Name }) {

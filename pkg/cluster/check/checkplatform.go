@@ -182,8 +182,7 @@ func (c *platformCheck) open(ctx context.Context) (*proof.Check, error) {
 	return proof.Open(ctx, images, opts)
 }
 
-// plans returns the plan of the options, or the plans with releases that the workspace copied to the
-// mirror.
+// plans returns the plan of the options, or the plans with releases of the mirror.
 func (c *platformCheck) plans(ctx context.Context) ([]*plan.Plan, error) {
 	o := c.options
 	if o.Plan != "" {

@@ -44,8 +44,8 @@ func unsigned(releases []plan.Release, images ...[]proof.Part) (all []proof.Miss
 	}
 	for i := range releases {
 		if v, err := semver.Parse(releases[i].Version); err == nil && cosign.Needed(v) && !signed[releases[i].Name()] {
-			const problem = "the plan has none of its images, and clusters of OpenShift 4.21 and later do not pull without them"
-			all = append(all, proof.MissingImage{Problem: problem, Parts: []proof.Part{{Release: releases[i].Name(), Signatures: true}}})
+			const problem, hint = "they were left out, and clusters of OpenShift 4.21 and later do not pull without them", "mirror again without signatures: remove and --remove-signatures"
+			all = append(all, proof.MissingImage{Problem: problem, Hint: hint, Parts: []proof.Part{{Release: releases[i].Name(), Signatures: true}}})
 		}
 	}
 	return all

@@ -230,15 +230,16 @@ func openMirrored(ctx context.Context, e *env.Env, s *Operators, o *InstallOptio
 // addPlan adds the catalogs of a plan. at says where an image with a digest in a repository is.
 func (s *Operators) addPlan(p *plan.Plan, at func(repository string, d digest.Digest) plannedImage) {
 	for _, c := range p.Catalogs {
-		if c.VariantOf != "" { // has the same packages, for another version of Kubernetes
-			continue
+		stored := at(c.Repository, c.Digest)
+		if c.VariantOf != "" || slices.ContainsFunc(s.Catalogs, func(other Catalog) bool { return other.At == stored }) {
+			continue // the same packages: for another version of Kubernetes, or of another image set
 		}
 		packages := []string{}
 		for _, kept := range c.Packages {
 			packages = append(packages, kept.Name)
 		}
 		s.Catalogs = append(s.Catalogs, Catalog{
-			Catalog: mirror.CatalogOf(c), At: at(c.Repository, c.Digest), packages: packages,
+			Catalog: mirror.CatalogOf(c), At: stored, packages: packages,
 			Image: func(name string) (plannedImage, error) {
 				for i := range p.Images {
 					if img := &p.Images[i]; sameReference(img.Source, name) {

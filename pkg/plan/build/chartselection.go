@@ -98,7 +98,7 @@ func selectIndexed(ctx context.Context, r *imageset.HelmRepository, sources Sour
 	add := func(entry *imageset.Chart, v chart.Version) {
 		w, err := indexed(r.URL, v)
 		if w.entry = entry; err != nil {
-			skipped = append(skipped, fmt.Sprintf("%s %s (%v)", v.Name, v.Version, err))
+			skipped = append(skipped, plan.CleanMessage(fmt.Sprintf("%.100s %.100s (%v)", v.Name, v.Version, err)))
 			return
 		}
 		all = append(all, w)

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
 	"github.com/gantry-mirror/gantry/pkg/catalog/filter"
 	"github.com/gantry-mirror/gantry/pkg/catalog/graph"
 	"github.com/gantry-mirror/gantry/pkg/catalog/validate"
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/plan/deletion"
 )
@@ -58,6 +60,8 @@ func Remove(ctx context.Context, p *plan.Plan, c *deletion.Choice, sources Sourc
 		return nil, err
 	}
 	removal.Selects = c.Selects
+	removal.Blocked = elements.Sorted(maps.Values(c.Blocked), func(a, b plan.Blocked) int { return strings.Compare(a.Source, b.Source) })
+	removal.Notes = append(removal.Notes, notesOnBlockedParts(removal.Blocked)...)
 	r.Plan, err = p.Remove(removal)
 	return r, err
 }

@@ -10,6 +10,12 @@ import (
 // A Bundle is a bundle of a package in a catalog of a plan (plan.Catalog.Name).
 type Bundle struct{ Catalog, Package, Name string }
 
+// A BlockedImage is an image that blockedImages matches.
+type BlockedImage struct {
+	Kind   plan.ImageKind
+	Source string
+}
+
 // A Choice is the parts of a plan that are selected.
 type Choice struct {
 	// Bundles are false if they are named and stay, since they are in other channels, too.
@@ -20,8 +26,8 @@ type Choice struct {
 	Releases map[string]bool
 	// Charts are by plan.Chart.String, Images additional images by plan.Image.Source.
 	Charts, Images map[string]bool
-	// Blocked are images of all kinds, by plan.Image.Source, whatever names them.
-	Blocked map[string]bool
+	// Blocked are other images, also some that are unavailable, by kind and source, whatever names them.
+	Blocked map[BlockedImage]plan.Blocked
 	// Graph is the image with the update graph.
 	Graph bool
 
@@ -29,7 +35,7 @@ type Choice struct {
 }
 
 func newChoice() *Choice {
-	return &Choice{Bundles: map[Bundle]bool{}, Catalogs: map[string]bool{}, Releases: map[string]bool{}, Charts: map[string]bool{}, Images: map[string]bool{}, Blocked: map[string]bool{}, needed: map[Bundle]string{}}
+	return &Choice{Bundles: map[Bundle]bool{}, Catalogs: map[string]bool{}, Releases: map[string]bool{}, Charts: map[string]bool{}, Images: map[string]bool{}, Blocked: map[BlockedImage]plan.Blocked{}, needed: map[Bundle]string{}}
 }
 
 // Keep keeps a selected bundle, for a reason.
@@ -122,9 +128,10 @@ func (c *Choice) judge(img *plan.Image) (because string, named bool) {
 
 // Selects reports whether a reason for an image is selected.
 func (c *Choice) Selects(img *plan.Image, r *plan.Reason) bool {
-	switch {
-	case c.Blocked[img.Source] && img.Subject == "":
+	if _, blocked := c.Blocked[BlockedImage{img.Kind, img.Source}]; blocked {
 		return true
+	}
+	switch {
 	case r.Bundle != "":
 		return c.Bundles[Bundle{r.Catalog, r.Package, r.Bundle}]
 	case r.Catalog != "":

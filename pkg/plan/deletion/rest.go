@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gantry-mirror/gantry/pkg/elements"
 	"github.com/gantry-mirror/gantry/pkg/imageset"
 	"github.com/gantry-mirror/gantry/pkg/plan"
 	"github.com/gantry-mirror/gantry/pkg/reference"
@@ -23,14 +24,14 @@ type Rest struct {
 // RestOf compares a plan with an ImageSetConfiguration that may name less than the one that it was made from. An entry
 // selects what it selects in a DeleteImageSetConfiguration; a package whose entry is the same in both selects all that the
 // plan has of it. Packages that were added since others need them, samples, files and charts of local files are selected.
-// Images that blockedImages matches are not, except catalogs, releases and the update graph.
+// Images that blockedImages matches are not, except those that it does not apply to either when a plan is made.
 func RestOf(c *imageset.Config, p *plan.Plan) Rest {
 	r := &remainder{mirror: &c.Mirror, plan: p, drop: newChoice()}
 	r.catalogs()
 	r.releases()
 	r.images()
-	r.blocked()
 	r.charts()
+	r.blocked()
 	if !r.drops {
 		r.drop = nil
 	}
@@ -213,27 +214,49 @@ func (r *remainder) images() {
 	}
 	for j := range r.mirror.AdditionalImages {
 		img := &r.mirror.AdditionalImages[j]
-		blocked := slices.ContainsFunc(r.plan.Blocked, func(b plan.Blocked) bool { return matches(b.Source, img) }) || r.blocks(img.Name, "")
-		if !found[j] && !blocked && img.Tags == nil && !r.isMissing(func(m *plan.Missing) bool { return matches(m.Source, img) }) {
+		_, blocks := r.blocks(img.Name, "")
+		blocked := slices.ContainsFunc(r.plan.Blocked, func(b plan.Blocked) bool { return matches(b.Source, img) })
+		if !found[j] && !blocked && !blocks && img.Tags == nil && !r.isMissing(func(m *plan.Missing) bool { return matches(m.Source, img) }) {
 			r.lack(img.Pos, "the image %s", img.Name)
 		}
 	}
 }
 
+// blocked removes images that something still selects and blockedImages matches.
 func (r *remainder) blocked() {
 	for i := range r.plan.Images {
 		img := &r.plan.Images[i]
-		_, isPublished := img.Publishable()
-		if !isPublished && img.Kind != plan.GraphImage && r.blocks(img.Source, img.Repository) {
-			r.remove(r.drop.Blocked, img.Source)
-		}
+		r.block(img, img.Repository)
+	}
+	for _, m := range r.plan.Missing {
+		r.block(&plan.Image{Source: m.Source, Kind: m.Kind, Reasons: m.Reasons}, "")
 	}
 }
 
-// blocks reports whether blockedImages matches an image.
-func (r *remainder) blocks(source, repository string) bool {
-	_, ok := imageset.BlockedBy(r.mirror.BlockedImages, strings.TrimPrefix(source, "oci://"), repository)
-	return ok
+func (r *remainder) block(img *plan.Image, repository string) {
+	pattern, ok := r.blocks(img.Source, repository)
+	rest := elements.Filter(img.Reasons, func(why plan.Reason) bool { return !r.drop.Selects(img, &why) })
+	if !ok || len(rest) == 0 || !canBeBlocked(img) {
+		return
+	}
+	r.drop.Blocked[BlockedImage{img.Kind, img.Source}], r.drops = plan.Blocked{Source: img.Source, Pattern: pattern, Reasons: rest}, true
+}
+
+// canBeBlocked reports whether blockedImages applies to an image: not to those whose content the plan describes, nor to the
+// signatures of releases.
+func canBeBlocked(img *plan.Image) bool {
+	switch img.Kind {
+	case plan.CatalogImage, plan.ReleaseImage, plan.GraphImage, plan.ChartImage, plan.FileImage:
+		return false
+	case plan.SignatureImage:
+		return !slices.ContainsFunc(img.Reasons, func(why plan.Reason) bool { return why.Release != "" })
+	}
+	return true
+}
+
+// blocks returns the pattern of blockedImages that matches an image.
+func (r *remainder) blocks(source, repository string) (pattern string, ok bool) {
+	return imageset.BlockedBy(r.mirror.BlockedImages, strings.TrimPrefix(source, "oci://"), repository)
 }
 
 func (r *remainder) charts() {

@@ -62,7 +62,7 @@ func writeOffered(b *strings.Builder, r *upgrade.Report) {
 	version := "OpenShift " + r.ClusterVersion
 	version += textIf(r.Kubernetes != "", " (Kubernetes %s)", r.Kubernetes)
 	if len(r.Offered) == 0 {
-		writeIf(b, r.ClusterVersion != "" && len(r.Operators) == 0, "All heads fit %s.\n", version)
+		writeIf(b, r.Offered != nil && len(r.Operators) == 0, "All heads of default channels fit %s.\n", version)
 		return
 	}
 	fmt.Fprintf(b, "Heads that do not fit %s:\n", version)

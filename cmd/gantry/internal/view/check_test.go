@@ -25,7 +25,7 @@ func TestCheckText(t *testing.T) {
 		want  string
 	}{
 		{"nothing", OperatorCheck{Mirrored: []check.MirroredCheck{{At: "docker://mirror.example.com"}}}, ""},
-		{"heads that fit", OperatorCheck{Upgrades: upgrade.Report{ClusterVersion: "4.19.3", Kubernetes: "1.32"}}, "All heads fit OpenShift 4.19.3 (Kubernetes 1.32).\n"},
+		{"heads that fit", OperatorCheck{Upgrades: upgrade.Report{ClusterVersion: "4.19.3", Kubernetes: "1.32", Offered: []upgrade.Offer{}}}, "All heads of default channels fit OpenShift 4.19.3 (Kubernetes 1.32).\n"},
 		{"an operator", OperatorCheck{Upgrades: upgrade.Report{Operators: []upgrade.Result{{
 			Bundle: "a.v1.0.0", Generation: "OLM classic", Namespace: "ns", Outcome: upgrade.Stranded,
 			Paths: []upgrade.Path{{
