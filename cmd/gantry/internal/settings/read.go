@@ -77,6 +77,9 @@ func Parse(file string, text []byte) ([]Setting, error) {
 	lines := map[string]int{}
 	for i := 0; i < len(root.Content); i += 2 {
 		name, value := root.Content[i], root.Content[i+1]
+		if name.Kind != yaml.ScalarNode || name.Value == "" {
+			return nil, at(file, name.Line, "expected the name of a flag before the colon")
+		}
 		if line, twice := lines[name.Value]; twice {
 			return nil, at(file, name.Line, "%s is set in line %d, too", name.Value, line)
 		}
