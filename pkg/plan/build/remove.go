@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/gantry-mirror/gantry/pkg/advice"
 	"github.com/gantry-mirror/gantry/pkg/catalog"
@@ -60,7 +59,7 @@ func Remove(ctx context.Context, p *plan.Plan, c *deletion.Choice, sources Sourc
 		return nil, err
 	}
 	removal.Selects = c.Selects
-	removal.Blocked = elements.Sorted(maps.Values(c.Blocked), func(a, b plan.Blocked) int { return strings.Compare(a.Source, b.Source) })
+	removal.Blocked = elements.Sorted(maps.Values(c.Blocked), compareBlocked)
 	removal.Notes = append(removal.Notes, notesOnBlockedParts(removal.Blocked)...)
 	r.Plan, err = p.Remove(removal)
 	return r, err

@@ -214,10 +214,12 @@ func (s *requestSet) removeBlocked(patterns []imageset.Blocked) []plan.Blocked {
 			delete(s.byKey, key)
 		}
 	}
-	elements.Sort(blocked, func(a, b plan.Blocked) int {
-		return cmp.Or(strings.Compare(a.Source, b.Source), strings.Compare(a.Pattern, b.Pattern), slices.CompareFunc(a.Reasons, b.Reasons, plan.CompareReasons))
-	})
+	elements.Sort(blocked, compareBlocked)
 	return blocked
+}
+
+func compareBlocked(a, b plan.Blocked) int {
+	return cmp.Or(strings.Compare(a.Source, b.Source), strings.Compare(a.Pattern, b.Pattern), slices.CompareFunc(a.Reasons, b.Reasons, plan.CompareReasons))
 }
 
 // isReleaseImage reports whether clusters may require signatures of images of this kind.
