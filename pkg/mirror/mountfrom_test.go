@@ -124,9 +124,9 @@ func TestMountFrom(t *testing.T) {
 		only := *second.plan()
 		only.Images = slices.DeleteFunc(slices.Clone(only.Images), func(img plan.Image) bool { return img.Repository != "org/b" })
 		opts := Options{MountFrom: func(d ocispec.Descriptor) string { return left.Repository(d.Digest) }}
-		lacking, err := MissingContent(t.Context(), &only, sink, func(d ocispec.Descriptor) bool { return carried.content[d.Digest] != nil }, opts)
-		if err != nil || len(lacking) != 0 {
-			t.Errorf("lacking %v, %v", lacking, err)
+		missing, err := MissingContent(t.Context(), &only, sink, func(d ocispec.Descriptor) bool { return carried.content[d.Digest] != nil }, opts)
+		if err != nil || len(missing) != 0 {
+			t.Errorf("missing %v, %v", missing, err)
 		}
 		if rep := mustRun(t, &only, carried, sink, opts); !rep.Complete() || rep.Copied != 1 {
 			t.Errorf("mounts %v: %+v", mounts, rep)
@@ -150,7 +150,7 @@ func TestMissingContent(t *testing.T) {
 	maps.DeleteFunc(registry.blobs, func(name string, _ bool) bool { return strings.HasSuffix(name, digest.FromString("base").String()) })
 	opts := Options{MountFrom: func(d ocispec.Descriptor) string { return left.Repository(d.Digest) }}
 	has := func(d ocispec.Descriptor) bool { return carried.content[d.Digest] != nil }
-	lacking, err := MissingContent(t.Context(), second.plan(), registry, has, opts)
+	missing, err := MissingContent(t.Context(), second.plan(), registry, has, opts)
 	fail.On(t, err)
 	var want []string // the omitted index and its children, and the blob
 	for d := range second.content {
@@ -159,7 +159,7 @@ func TestMissingContent(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	got := elements.Map(lacking, func(desc ocispec.Descriptor) string { return desc.Digest.String() })
+	got := elements.Map(missing, func(desc ocispec.Descriptor) string { return desc.Digest.String() })
 	fail.Diff(t, want, got)
 	rep, err := Run(t.Context(), second.plan(), carried, registry, opts)
 	if err != nil || len(rep.Failed) != 2 || rep.Copied != 1 {
